@@ -1,0 +1,74 @@
+"""Postgres without a service: `embedded` lends the one of a data directory, and the last to leave stops it."""
+
+import fcntl
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import astuple
+from pathlib import Path
+
+from server.postgres import cluster as clusters
+from server.postgres.cluster import Cluster, ClusterError
+from server.postgres.keeper import BUSY, PATIENCE, READY, lock_file
+from server.postgres.places import settle
+
+__all__ = ["ClusterError", "embedded"]
+
+
+def start_keeper(cluster: Cluster) -> str:
+    account = cluster.account and astuple(cluster.account)
+    arguments = json.dumps([str(cluster.home), str(cluster.binaries), account])
+    return subprocess.run(  # noqa: S603
+        [sys.executable, "-m", "server.postgres.keeper", arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        check=False,
+        cwd="/",
+        # Ctrl-C goes to the terminal's whole group; the keeper leaves after its users.
+        start_new_session=True,
+        text=True,
+    ).stdout.strip()
+
+
+def ensure_running(cluster: Cluster) -> None:
+    limit = time.monotonic() + PATIENCE
+    while not clusters.lives(cluster):
+        answer = start_keeper(cluster)
+        if answer not in (READY, BUSY):
+            raise ClusterError(answer or "the keeper of Postgres ended without a word")
+        if time.monotonic() > limit:
+            raise ClusterError(f"another process is starting Postgres in {cluster.home} and does not end")
+        if answer == BUSY:
+            time.sleep(0.05)
+
+
+def leave(cluster: Cluster, users_lock: int) -> None:
+    """The last one stops Postgres and waits for its keeper, so that nothing runs once we are gone."""
+    try:
+        fcntl.flock(users_lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        # Others are here, or the keeper is stopping: then this waits for its end.
+        fcntl.flock(users_lock, fcntl.LOCK_SH)
+        return
+    clusters.stop(cluster)
+    keeper_lock = lock_file(cluster.keeper_lock)
+    fcntl.flock(keeper_lock, fcntl.LOCK_SH)
+    os.close(keeper_lock)
+
+
+@contextmanager
+def embedded(data_dir: Path) -> Iterator[str]:
+    cluster = settle(data_dir)
+    users_lock = lock_file(cluster.users_lock)
+    fcntl.flock(users_lock, fcntl.LOCK_SH)
+    try:
+        ensure_running(cluster)
+        yield clusters.dsn(cluster)
+    finally:
+        leave(cluster, users_lock)
+        os.close(users_lock)

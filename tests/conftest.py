@@ -1,0 +1,34 @@
+import os
+import shutil
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+
+from server.postgres import embedded
+from tests.databases import created
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[str]:
+    """The DSN of one server for the whole run."""
+    given = os.environ.get("ASSAY_TEST_DATABASE_URL")
+    if given:
+        yield given
+        return
+    directory = Path(tempfile.mkdtemp(prefix="assay-tests-"))
+    # Where root runs the tests, the account that runs Postgres must get in.
+    directory.chmod(0o711)
+    try:
+        with embedded(directory) as dsn:
+            yield dsn
+    finally:
+        shutil.rmtree(directory)
+
+
+@pytest.fixture
+async def empty_database(postgres: str) -> AsyncIterator[str]:
+    """The DSN of a new database without tables."""
+    async with created(postgres, template="template0") as dsn:
+        yield dsn
