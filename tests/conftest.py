@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from server.migrations import migrate
 from server.postgres import embedded
-from tests.databases import created
+from tests.databases import created, name_of
 
 
 @pytest.fixture(scope="session")
@@ -31,4 +32,19 @@ def postgres() -> Iterator[str]:
 async def empty_database(postgres: str) -> AsyncIterator[str]:
     """The DSN of a new database without tables."""
     async with created(postgres, template="template0") as dsn:
+        yield dsn
+
+
+@pytest.fixture(scope="session")
+async def migrated_template(postgres: str) -> AsyncIterator[str]:
+    """The name of a database that is migrated once and copied by every test that wants its tables."""
+    async with created(postgres, template="template0") as dsn:
+        await migrate(dsn)
+        yield name_of(dsn)
+
+
+@pytest.fixture
+async def database(postgres: str, migrated_template: str) -> AsyncIterator[str]:
+    """The DSN of a new database with all tables and no rows."""
+    async with created(postgres, template=migrated_template) as dsn:
         yield dsn

@@ -12,6 +12,10 @@ def named(dsn: str, name: str) -> str:
     return urlsplit(dsn)._replace(path=f"/{name}").geturl()
 
 
+def name_of(dsn: str) -> str:
+    return urlsplit(dsn).path.removeprefix("/")
+
+
 async def execute(dsn: str, statement: str) -> None:
     connection = await asyncpg.connect(dsn)
     try:

@@ -1,0 +1,90 @@
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import asyncpg
+import orjson
+from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker, create_async_engine
+
+from server.postgres import embedded
+from server.settings import Settings
+
+# Timestamps are shown as the session writes them.
+SERVER_SETTINGS = {"timezone": "UTC", "application_name": "assay"}
+
+
+@dataclass(frozen=True)
+class Database:
+    """Reads go through asyncpg alone, possibly to replicas; writes through SQLAlchemy to the primary."""
+
+    reads: asyncpg.Pool
+    engine: AsyncEngine
+    sessions: async_sessionmaker[AsyncSession]
+
+
+@contextmanager
+def database_url(settings: Settings) -> Iterator[str]:
+    if settings.database_url:
+        yield plain(settings.database_url)
+        return
+    with embedded(settings.data_dir) as dsn:
+        yield dsn
+
+
+def plain(dsn: str) -> str:
+    """Without the driver that other programs write into it."""
+    scheme, separator, rest = dsn.partition("://")
+    return f"{scheme.partition('+')[0]}{separator}{rest}"
+
+
+async def keep_state(_connection: asyncpg.Connection) -> None:
+    """Queries leave nothing in a session, so that giving it back costs no round trip."""
+
+
+def read_pool(dsn: str, connections: int) -> asyncpg.Pool:
+    return asyncpg.create_pool(
+        plain(dsn),
+        min_size=1,
+        max_size=connections,
+        # Nested selections make statements over the 15 KB that asyncpg would cache.
+        max_cacheable_statement_size=0,
+        max_cached_statement_lifetime=0,
+        server_settings=SERVER_SETTINGS,
+        reset=keep_state,
+    )
+
+
+def connector(dsn: str) -> Callable[[], Awaitable[asyncpg.Connection]]:
+    """asyncpg understands every libpq URL; SQLAlchemy would pass its parameters on as keywords."""
+
+    async def connect() -> asyncpg.Connection:
+        return await asyncpg.connect(plain(dsn), max_cacheable_statement_size=0, server_settings=SERVER_SETTINGS)
+
+    return connect
+
+
+def write_engine(dsn: str, connections: int = 1) -> AsyncEngine:
+    return create_async_engine(
+        "postgresql+asyncpg://",
+        async_creator=connector(dsn),
+        pool_size=connections,
+        max_overflow=0,
+        pool_pre_ping=True,
+        json_serializer=to_json,
+        json_deserializer=orjson.loads,
+    )
+
+
+def to_json(value: Any) -> str:
+    return orjson.dumps(value).decode()
+
+
+@asynccontextmanager
+async def connected(dsn: str, settings: Settings) -> AsyncIterator[Database]:
+    engine = write_engine(dsn, settings.write_connections)
+    try:
+        async with read_pool(settings.read_database_url or dsn, settings.read_connections) as reads:
+            yield Database(reads, engine, async_sessionmaker(engine, expire_on_commit=False))
+    finally:
+        await engine.dispose()

@@ -1,0 +1,25 @@
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+
+class Settings(BaseSettings):
+    """Every setting is an environment variable ASSAY_…, described in docs/configuration.md."""
+
+    model_config = SettingsConfigDict(env_prefix="ASSAY_", frozen=True)
+
+    host: str = Field(default="127.0.0.1", description="Address to listen on.")
+    port: int = Field(default=8000, ge=0, le=65535, description="Port to listen on; 0 takes any free one.")
+    data_dir: Path = Field(default=Path(".assay"), description="Where the embedded Postgres and the files live.")
+    database_url: str | None = Field(default=None, description="A Postgres 16 or later; unset runs an embedded one.")
+    read_database_url: str | None = Field(default=None, description="Where queries read; unset reads the same one.")
+    read_connections: int = Field(default=16, ge=1, description="Most connections of one process for queries.")
+    write_connections: int = Field(default=8, ge=1, description="Most connections of one process for mutations.")
+    files_url: str | None = Field(
+        default=None, description="s3://, gs://, az:// or file://; unset keeps files in data."
+    )
+    log_level: Literal["debug", "info", "warning", "error"] = Field(default="info", description="Least level logged.")
+    log_format: Literal["auto", "text", "json"] = Field(default="auto", description="auto is text on a terminal.")
+    shutdown_seconds: int = Field(default=5, ge=0, description="How long a stop waits for running requests.")
