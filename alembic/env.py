@@ -1,10 +1,10 @@
 import asyncio
 
+from alembic import context
 from sqlalchemy import Connection
 from sqlmodel import SQLModel
 
 import models  # noqa: F401 -- fills the metadata
-from alembic import context
 from server.database import database_url, write_engine
 from server.settings import Settings
 
