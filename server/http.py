@@ -1,0 +1,210 @@
+"""GraphQL over HTTP: https://graphql.github.io/graphql-over-http/draft/."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from http import HTTPStatus
+from types import MappingProxyType
+from typing import Any, Final
+
+import orjson
+from cross_web import AsyncHTTPRequestAdapter, HTTPException, StarletteRequestAdapter
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+from starlette.websockets import WebSocket
+from strawberry.asgi import GraphQL
+from strawberry.exceptions import MissingQueryError
+from strawberry.http import GraphQLHTTPResponse, GraphQLRequestData
+from strawberry.http.base import BaseRequestProtocol
+from strawberry.schema import BaseSchema
+from strawberry.schema.exceptions import CannotGetOperationTypeError, InvalidOperationTypeError
+from strawberry.subscriptions import GRAPHQL_SSE_PROTOCOL, GRAPHQL_TRANSPORT_WS_PROTOCOL
+from strawberry.types import ExecutionResult
+from strawberry.types.graphql import OperationType
+
+from server.negotiation import EVENT_STREAM, GRAPHQL_RESPONSE, JSON, answer_type, prefers_stream, wants_page
+from server.pages import page
+from server.streams import EventStream, TextSocket
+
+MAX_BODY_BYTES: Final = 1024 * 1024
+
+TYPE_NAMES: Final[Mapping[type[Any], str]] = {str: "a string", dict: "an object"}
+
+SINGLE_ANSWERS: Final = {
+    "GET": {OperationType.QUERY},
+    "POST": {OperationType.QUERY, OperationType.MUTATION},
+}
+
+
+class BoundedRequest(StarletteRequestAdapter):
+    """Stops reading a body at the limit, whatever its Content-Length claims."""
+
+    def __init__(self, request: Request, *, limit: int) -> None:
+        super().__init__(request)
+        self.limit = limit
+
+    async def get_body(self) -> bytes:
+        body = bytearray()
+        async for chunk in self._request.stream():
+            body += chunk
+            if len(body) > self.limit:
+                raise HTTPException(413, f"The request body is longer than {self.limit} bytes.")
+        return bytes(body)
+
+
+def parameter(parameters: Mapping[str, Any], name: str, kind: type[Any]) -> Any:
+    value = parameters.get(name)
+    if value is None or isinstance(value, kind):
+        return value
+    raise HTTPException(400, f"`{name}` must be {TYPE_NAMES[kind]} or null.")
+
+
+def is_json(content_type: str | None) -> bool:
+    return (content_type or "").split(";")[0].strip().lower() == JSON
+
+
+def nothing_ran(result: ExecutionResult) -> bool:
+    """An error without a path stems from the request, not from a field."""
+    return result.data is None and all(error.path is None for error in result.errors or ())
+
+
+def misplaced(operation_type: OperationType) -> HTTPException:
+    if operation_type is OperationType.SUBSCRIPTION:
+        return HTTPException(406, f"A subscription is answered as {EVENT_STREAM} or over a WebSocket.")
+    return HTTPException(405, "A mutation must be sent by POST.")
+
+
+class GraphQLView(GraphQL[Any, None]):
+    """Serves a schema at one address: JSON for clients, a page for browsers, streams for subscriptions."""
+
+    websocket_adapter_class = TextSocket
+    stream_transport_classes_by_protocol = MappingProxyType({GRAPHQL_SSE_PROTOCOL: EventStream})
+
+    def __init__(
+        self,
+        schema: BaseSchema,
+        *,
+        context: Callable[[Request | WebSocket], Any] = lambda request: {"request": request},
+        max_body_bytes: int = MAX_BODY_BYTES,
+        allowed_origins: Sequence[str] = (),
+    ) -> None:
+        super().__init__(
+            schema,
+            subscription_protocols=(GRAPHQL_TRANSPORT_WS_PROTOCOL, GRAPHQL_SSE_PROTOCOL),
+            allowed_origins=allowed_origins,
+        )
+        self.context = context
+        self.request_adapter_class = partial(BoundedRequest, limit=max_body_bytes)  # type: ignore[assignment]  # called, never derived from
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await super().__call__(scope, receive, send)
+            return
+        response = await self.answer(Request(scope, receive))
+        await response(scope, receive, send)
+
+    async def answer(self, request: Request) -> Response:
+        try:
+            return await self.run(request)
+        except HTTPException as refusal:
+            return self.refuse(request, refusal)
+
+    def refuse(self, request: Request, refusal: HTTPException) -> Response:
+        media_type = answer_type(request.headers.get("accept", "")) or JSON
+        response = Response(
+            self.encode_json({"errors": [{"message": refusal.reason}]}), refusal.status_code, media_type=media_type
+        )
+        if refusal.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+            response.headers["allow"] = "POST" if request.method == "GET" else "GET, POST"
+        return response
+
+    async def get_context(self, request: Request | WebSocket, response: Response | WebSocket) -> Any:
+        return self.context(request)
+
+    async def get_sub_response(self, request: Request | WebSocket) -> Response:
+        response = await super().get_sub_response(request)
+        media_type = answer_type(request.headers.get("accept", ""))
+        if media_type:
+            response.headers["content-type"] = media_type
+        return response
+
+    def should_render_graphql_ide(self, request: BaseRequestProtocol) -> bool:
+        asks_nothing = request.method == "GET" and "query" not in request.query_params
+        return asks_nothing and wants_page(request.headers.get("accept", ""))
+
+    async def render_graphql_ide(self, request: Request) -> Response:
+        return page("graphiql")
+
+    async def parse_http_body(self, request: AsyncHTTPRequestAdapter) -> GraphQLRequestData:
+        accept = request.headers.get("accept", "")
+        streams = prefers_stream(accept)
+        if not streams and answer_type(accept) is None:
+            raise HTTPException(406, f"Answers come as {JSON}, {GRAPHQL_RESPONSE} or {EVENT_STREAM}.")
+        parameters = await self.read_parameters(request)
+        return GraphQLRequestData(
+            query=parameter(parameters, "query", str),
+            variables=parameter(parameters, "variables", dict),
+            operation_name=parameter(parameters, "operationName", str),
+            extensions=parameter(parameters, "extensions", dict),
+            protocol="sse" if streams else "http",
+        )
+
+    async def read_parameters(self, request: AsyncHTTPRequestAdapter) -> Mapping[str, Any]:
+        if request.method == "GET":
+            return self.parse_query_params(request.query_params)
+        # A form on another site can post any type but this one without asking first.
+        if not is_json(request.content_type):
+            raise HTTPException(415, f"The content type of a request must be {JSON}.")
+        parameters = self.parse_json(await request.get_body())
+        if isinstance(parameters, dict):
+            return parameters
+        if isinstance(parameters, list):
+            raise HTTPException(400, "One request carries one operation: batches are not accepted.")
+        raise HTTPException(400, "The request body must be a JSON object.")
+
+    async def execute_single(
+        self,
+        request: Request,
+        request_adapter: AsyncHTTPRequestAdapter,
+        sub_response: Response,
+        context: Any,
+        root_value: None,
+        request_data: GraphQLRequestData,
+    ) -> ExecutionResult:
+        try:
+            return await self.schema.execute(
+                request_data.query,
+                variable_values=request_data.variables,
+                context_value=context,
+                operation_name=request_data.operation_name,
+                allowed_operation_types=SINGLE_ANSWERS[request_adapter.method],
+                operation_extensions=request_data.extensions,
+            )
+        except MissingQueryError as fault:
+            raise HTTPException(400, "The request names no `query`.") from fault
+        except CannotGetOperationTypeError as fault:
+            raise HTTPException(400, fault.as_http_error_reason()) from fault
+        except InvalidOperationTypeError as fault:
+            raise misplaced(fault.operation_type) from fault
+
+    async def process_result(self, request: Request, result: ExecutionResult) -> GraphQLHTTPResponse:
+        answer = await super().process_result(request, result)
+        if nothing_ran(result):
+            del answer["data"]
+        return answer
+
+    def create_response(
+        self, response_data: GraphQLHTTPResponse | list[GraphQLHTTPResponse], sub_response: Response
+    ) -> Response:
+        refused = "data" not in response_data and sub_response.headers["content-type"] == GRAPHQL_RESPONSE
+        return Response(
+            self.encode_json(response_data),
+            status_code=HTTPStatus.BAD_REQUEST if refused else HTTPStatus.OK,
+            headers=dict(sub_response.headers),
+        )
+
+    def encode_json(self, data: object) -> bytes:
+        return orjson.dumps(data)
+
+    def decode_json(self, data: str | bytes) -> object:
+        return orjson.loads(data)
