@@ -1,8 +1,10 @@
 """What every table shares: the naming of constraints, and the closed vocabularies that columns hold."""
 
 from enum import StrEnum
+from typing import Any, cast
 
-from sqlmodel import SQLModel
+from sqlalchemy import BigInteger, CheckConstraint, Enum, Identity, Table
+from sqlmodel import Field, SQLModel
 
 SQLModel.metadata.naming_convention = {
     "pk": "%(table_name)s_pkey",
@@ -103,3 +105,28 @@ class ReasonCode(StrEnum):
     SUITE_BEFORE_FREEZE = "SUITE_BEFORE_FREEZE"
     SUITE_USED = "SUITE_USED"
     EVALUATOR_UNSUITABLE = "EVALUATOR_UNSUITABLE"
+
+
+def vocabulary(words: type[StrEnum], name: str) -> Enum:
+    """A closed set of words as checked text: readable in psql, and altered like any other constraint."""
+    return Enum(words, name=name, native_enum=False, create_constraint=True, validate_strings=True, length=32)
+
+
+def identity() -> Any:
+    """A key that Postgres counts up, so that the order of keys is the order of creation."""
+    return Field(default=None, primary_key=True, sa_type=BigInteger, sa_column_args=(Identity(),))
+
+
+def reference(target: str, **options: Any) -> Any:
+    """A reference to the identity of another table, as `table.column`."""
+    return Field(foreign_key=target, sa_type=BigInteger, **options)
+
+
+def digests(*columns: str) -> tuple[CheckConstraint, ...]:
+    """These columns hold 64 lowercase hexadecimal characters, or nothing."""
+    return tuple(CheckConstraint(f"{column} ~ '^[0-9a-f]{{64}}$'", name=column) for column in columns)
+
+
+def table(model: type[SQLModel]) -> Table:
+    """The table behind a model, for statements that are built from columns."""
+    return cast(Table, vars(model)["__table__"])

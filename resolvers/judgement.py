@@ -1,0 +1,190 @@
+"""Whether an assessment counts: the checks of a record against its ground, in the order of the specification.
+
+The first check that fails names the reason. A form fault takes its place among the checks by the number of its step.
+Identity groups are judged whole: a scope must hold all records that claim the same Suite, agent, index, Attempt and
+defect, or none of them.
+"""
+
+from sqlalchemy import (
+    ColumnElement,
+    FromClause,
+    Join,
+    Select,
+    Text,
+    and_,
+    case,
+    cast,
+    func,
+    or_,
+    select,
+    tuple_,
+    update,
+)
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from models import Agent, Assessment, Attempt, Case, Defect, Suite, SuiteAgent
+from models.assessments import IDENTITY
+from models.base import AssessmentStatus, Keeper, ManifestState, Provenance, ReasonCode, table
+
+assessments = table(Assessment)
+suites = table(Suite)
+agents = table(Agent)
+defects = table(Defect)
+suite_agents = table(SuiteAgent)
+cases = table(Case)
+attempts = table(Attempt)
+
+VALUES = (
+    "ground_truth_sha256",
+    "case_sha256",
+    "result_sha256",
+    "case_reproduced",
+    "judge_detected",
+    "reviewed_by",
+    "reviewed_at",
+    "rationale",
+)
+
+
+def current(agent: FromClause, defect: FromClause) -> ColumnElement[bool]:
+    """A defect that decisions can be about: not retired, of an agent whose manifest is valid."""
+    return and_(
+        defect.c.retired_at.is_(None),
+        agent.c.retired_at.is_(None),
+        agent.c.listed,
+        agent.c.manifest_state == ManifestState.VALID,
+    )
+
+
+def ground(record: FromClause) -> Join:
+    """A record beside all that it claims to be about, as far as that exists."""
+    return (
+        record.join(suites, suites.c.id == record.c.suite_pk)
+        .outerjoin(agents, agents.c.agent_id == record.c.agent_id)
+        .outerjoin(defects, and_(defects.c.agent_pk == agents.c.id, defects.c.defect_id == record.c.defect_id))
+        .outerjoin(
+            suite_agents,
+            and_(suite_agents.c.suite_pk == record.c.suite_pk, suite_agents.c.agent_id == record.c.agent_id),
+        )
+        .outerjoin(
+            cases,
+            and_(
+                cases.c.suite_pk == record.c.suite_pk,
+                cases.c.agent_id == record.c.agent_id,
+                cases.c.case_index == record.c.case_index,
+            ),
+        )
+        .outerjoin(attempts, and_(attempts.c.case_pk == cases.c.id, attempts.c.attempt_id == record.c.attempt_id))
+    )
+
+
+def reason(record: FromClause, conflicting: ColumnElement[bool]) -> ColumnElement[ReasonCode | None]:
+    """Why a record joined with its `ground` does not count; null where it does."""
+    decided = or_(record.c.case_reproduced.is_not(None), record.c.judge_detected.is_not(None))
+    fault_between = record.c.fault_step.between
+    return case(
+        (suites.c.fault.is_not(None), suites.c.fault),
+        (suites.c.retired_at.is_not(None), ReasonCode.UNAVAILABLE_SUITE),
+        (conflicting, ReasonCode.CONFLICTING_ASSESSMENTS),
+        (current(agents, defects).is_not(True), ReasonCode.UNKNOWN_DEFECT),
+        (fault_between(3, 4), record.c.fault_code),
+        (defects.c.ground_truth_sha256 != record.c.ground_truth_sha256, ReasonCode.STALE_REVISION),
+        (fault_between(5, 8), record.c.fault_code),
+        (suites.c.provenance != Provenance.CANONICAL, ReasonCode.NO_PROVENANCE),
+        (suite_agents.c.agent_id.is_(None), ReasonCode.UNKNOWN_AGENT),
+        (suite_agents.c.source_sha256.is_distinct_from(defects.c.source_sha256), ReasonCode.SOURCE_MISMATCH),
+        (cases.c.id.is_(None), ReasonCode.UNKNOWN_CASE_SLOT),
+        (fault_between(9, 11), record.c.fault_code),
+        (cases.c.artifact_sha256.is_distinct_from(record.c.case_sha256), ReasonCode.CASE_DIGEST_MISMATCH),
+        (cases.c.artifact_fault.is_not(None), cases.c.artifact_fault),
+        (attempts.c.id.is_(None), ReasonCode.UNKNOWN_ATTEMPT),
+        (record.c.fault_step.is_not(None), record.c.fault_code),
+        (attempts.c.result_sha256.is_distinct_from(record.c.result_sha256), ReasonCode.RESULT_DIGEST_MISMATCH),
+        (attempts.c.refusal.is_not(None), attempts.c.refusal),
+        (and_(decided, attempts.c.execution_status != "completed"), ReasonCode.EXECUTION_INCOMPLETE),
+        (and_(record.c.judge_detected.is_not(None), attempts.c.has_report.is_(False)), ReasonCode.REPORT_MISSING),
+    )
+
+
+def verdicts(
+    scope: ColumnElement[bool],
+) -> Select[tuple[int, int | None, int | None, AssessmentStatus, ReasonCode | None, bool]]:
+    """What each record in scope that was not withdrawn should say: id, defect, attempt, status, reason, echo.
+
+    Of several acceptable records of one identity the standing one stays, else the API's, else the first; another one
+    conflicts with it, unless it repeats it word for word.
+    """
+    identity = [assessments.c[name] for name in IDENTITY]
+    rivals = func.count().filter(assessments.c.keeper == Keeper.TREE).over(partition_by=identity)
+    conflicting = and_(assessments.c.keeper == Keeper.TREE, rivals > 1)
+    judged = (
+        select(
+            assessments,
+            defects.c.id.label("defect_found"),
+            attempts.c.id.label("attempt_found"),
+            reason(assessments, conflicting).label("ground_reason"),
+            cast(tuple_(*(assessments.c[name] for name in VALUES)), Text).label("words"),
+        )
+        .select_from(ground(assessments))
+        .where(scope, assessments.c.status != AssessmentStatus.WITHDRAWN)
+        .subquery("judged")
+    )
+    group = [judged.c[name] for name in IDENTITY]
+    precedence = [
+        judged.c.ground_reason.is_not(None),
+        judged.c.status != AssessmentStatus.ACCEPTED,
+        judged.c.keeper != Keeper.API,
+        judged.c.id,
+    ]
+    ranked = select(
+        *judged.c,
+        func.first_value(judged.c.id).over(partition_by=group, order_by=precedence).label("first"),
+        func.first_value(judged.c.words).over(partition_by=group, order_by=precedence).label("first_words"),
+    ).subquery("ranked")
+    acceptable, first = ranked.c.ground_reason.is_(None), ranked.c.id == ranked.c.first
+    echo = and_(acceptable, ranked.c.id != ranked.c.first, ranked.c.words == ranked.c.first_words)
+    return select(
+        ranked.c.id,
+        ranked.c.defect_found,
+        ranked.c.attempt_found,
+        case((and_(acceptable, first), AssessmentStatus.ACCEPTED), else_=AssessmentStatus.REFUSED).label("status"),
+        case(
+            (ranked.c.ground_reason.is_not(None), ranked.c.ground_reason),
+            (or_(first, echo), None),
+            else_=ReasonCode.CONFLICTING_ASSESSMENTS,
+        ).label("reason"),
+        echo.label("echo"),
+    )
+
+
+def differences(scope: ColumnElement[bool]) -> Select[tuple[int]]:
+    """The records whose stored verdict is not the one that their ground gives."""
+    verdict = verdicts(scope).subquery("verdict")
+    return select(assessments.c.id).join(verdict, verdict.c.id == assessments.c.id).where(_differs(verdict))
+
+
+async def judge(connection: AsyncConnection, scope: ColumnElement[bool]) -> None:
+    """Store the verdict of every record in scope. Refusals go first: one record of an identity stands at most."""
+    for status in (AssessmentStatus.REFUSED, AssessmentStatus.ACCEPTED):
+        verdict = verdicts(scope).subquery("verdict")
+        await connection.execute(
+            update(assessments)
+            .values(
+                defect_pk=verdict.c.defect_found,
+                attempt_pk=verdict.c.attempt_found,
+                status=verdict.c.status,
+                reason=verdict.c.reason,
+                echo=verdict.c.echo,
+            )
+            .where(assessments.c.id == verdict.c.id, verdict.c.status == status, _differs(verdict))
+        )
+
+
+def _differs(verdict: FromClause) -> ColumnElement[bool]:
+    return or_(
+        assessments.c.status != verdict.c.status,
+        assessments.c.reason.is_distinct_from(verdict.c.reason),
+        assessments.c.echo != verdict.c.echo,
+        assessments.c.defect_pk.is_distinct_from(verdict.c.defect_found),
+        assessments.c.attempt_pk.is_distinct_from(verdict.c.attempt_found),
+    )
