@@ -2,10 +2,10 @@
 
 from datetime import datetime
 
-from sqlalchemy import JSON, CheckConstraint, DateTime, ForeignKeyConstraint, Index, UniqueConstraint, func
+from sqlalchemy import CheckConstraint, DateTime, ForeignKeyConstraint, Index, UniqueConstraint, func
 from sqlmodel import Field, SQLModel
 
-from models.base import Keeper, ManifestState, digests, identity, reference, vocabulary
+from models.base import JsonText, Keeper, ManifestState, digests, identity, reference, vocabulary
 
 INSTANT = DateTime(timezone=True)
 NOW = {"server_default": func.now()}
@@ -31,7 +31,7 @@ class Agent(SQLModel, table=True):
     tree_id: int | None = reference("trees.id", default=None)
     unit_path: str | None = None
     manifest_state: ManifestState = Field(sa_type=vocabulary(ManifestState, "manifest_state"))
-    manifest_head: str | None = Field(default=None, sa_type=JSON)
+    manifest_head: str | None = Field(default=None, sa_type=JsonText)
     manifest_sha256: str | None = Field(default=None, foreign_key="files.sha256", index=True)
     listed: bool = True
     created_at: datetime | None = Field(default=None, nullable=False, sa_type=INSTANT, sa_column_kwargs=NOW)
@@ -83,7 +83,7 @@ class Defect(SQLModel, table=True):
     source_sha256: str
     case_sha256: str
     ground_truth_sha256: str
-    extra: str | None = Field(default=None, sa_type=JSON)
+    extra: str | None = Field(default=None, sa_type=JsonText)
     revision: int
     keeper: Keeper = Field(sa_type=vocabulary(Keeper, "keeper"))
     tree_id: int | None = reference("trees.id", default=None)
@@ -105,7 +105,7 @@ class DefectRevision(SQLModel, table=True):
     defect_pk: int = reference("defects.id")
     revision: int
     ground_truth_sha256: str
-    record: str = Field(sa_type=JSON)
+    record: str = Field(sa_type=JsonText)
     recorded_by: str
     recorded_at: datetime | None = Field(default=None, nullable=False, sa_type=INSTANT, sa_column_kwargs=NOW)
 

@@ -2,10 +2,10 @@
 
 from datetime import datetime
 
-from sqlalchemy import JSON, CheckConstraint, DateTime, Index, func, text
+from sqlalchemy import CheckConstraint, DateTime, Index, func, text
 from sqlmodel import Field, SQLModel
 
-from models.base import AssessmentStatus, Keeper, ReasonCode, digests, identity, reference, vocabulary
+from models.base import AssessmentStatus, JsonText, Keeper, ReasonCode, digests, identity, reference, vocabulary
 
 INSTANT = DateTime(timezone=True)
 NOW = {"server_default": func.now()}
@@ -84,7 +84,7 @@ class Assessment(SQLModel, table=True):
     echo: bool = False
     keeper: Keeper = Field(sa_type=vocabulary(Keeper, "keeper"))
     tree_id: int | None = reference("trees.id", default=None)
-    record: str | None = Field(default=None, sa_type=JSON)
+    record: str | None = Field(default=None, sa_type=JsonText)
     record_sha256: str | None = None
     sidecar_index: int | None = None
     fault_step: int | None = None

@@ -3,7 +3,7 @@
 from enum import StrEnum
 from typing import Any, cast
 
-from sqlalchemy import BigInteger, CheckConstraint, Enum, Identity, Table
+from sqlalchemy import JSON, BigInteger, CheckConstraint, Dialect, Enum, Identity, Table, TypeDecorator
 from sqlmodel import Field, SQLModel
 
 SQLModel.metadata.naming_convention = {
@@ -105,6 +105,19 @@ class ReasonCode(StrEnum):
     SUITE_BEFORE_FREEZE = "SUITE_BEFORE_FREEZE"
     SUITE_USED = "SUITE_USED"
     EVALUATOR_UNSUITABLE = "EVALUATOR_UNSUITABLE"
+
+
+class JsonText(TypeDecorator[str]):
+    """A `json` column read and written as its text: its spelling, NUL escapes included, is part of the value."""
+
+    impl = JSON
+    cache_ok = True
+
+    def bind_processor(self, dialect: Dialect) -> None:
+        return None
+
+    def result_processor(self, dialect: Dialect, coltype: object) -> None:
+        return None
 
 
 def vocabulary(words: type[StrEnum], name: str) -> Enum:

@@ -2,12 +2,13 @@
 
 from datetime import datetime
 
-from sqlalchemy import ARRAY, JSON, CheckConstraint, DateTime, Index, Text, UniqueConstraint, func
+from sqlalchemy import ARRAY, CheckConstraint, DateTime, Index, Text, UniqueConstraint, func
 from sqlmodel import Field, SQLModel
 
 from models.base import (
     EvaluationEvidence,
     EvaluationSourceStatus,
+    JsonText,
     Keeper,
     Provenance,
     ReasonCode,
@@ -97,7 +98,7 @@ class Case(SQLModel, table=True):
     artifact_fault: ReasonCode | None = Field(default=None, sa_type=vocabulary(ReasonCode, "artifact_fault"))
     artifact_file: str | None = Field(default=None, foreign_key="files.sha256", index=True)
     execution_status: str
-    origin: str | None = Field(default=None, sa_type=JSON)
+    origin: str | None = Field(default=None, sa_type=JsonText)
 
 
 class Attempt(SQLModel, table=True):
@@ -113,20 +114,20 @@ class Attempt(SQLModel, table=True):
     )
 
     id: int | None = identity()
-    case_pk: int = reference("cases.id")
+    case_pk: int = reference("cases.id", ondelete="CASCADE")
     attempt_id: str
     attempt_number: int
     position: int
     execution_status: str
     judge_status: str | None = None
-    report: str | None = Field(default=None, sa_type=JSON)
+    report: str | None = Field(default=None, sa_type=JsonText)
     has_report: bool
-    result: str | None = Field(default=None, sa_type=JSON)
+    result: str | None = Field(default=None, sa_type=JsonText)
     result_sha256: str | None = None
     host_acceptance: str | None = None
     evidence_status: str | None = None
     host_trace_validation: str | None = None
-    error: str | None = Field(default=None, sa_type=JSON)
+    error: str | None = Field(default=None, sa_type=JsonText)
     refusal: ReasonCode | None = Field(default=None, sa_type=vocabulary(ReasonCode, "refusal"))
     started_at: datetime | None = Field(default=None, sa_type=INSTANT)
     finished_at: datetime | None = Field(default=None, sa_type=INSTANT)

@@ -47,12 +47,12 @@ VALUES = (
 
 
 def current(agent: FromClause, defect: FromClause) -> ColumnElement[bool]:
-    """A defect that decisions can be about: not retired, of an agent whose manifest is valid."""
+    """A defect that decisions can be about: not retired, of an agent whose manifest is not invalid."""
     return and_(
         defect.c.retired_at.is_(None),
         agent.c.retired_at.is_(None),
         agent.c.listed,
-        agent.c.manifest_state == ManifestState.VALID,
+        agent.c.manifest_state != ManifestState.INVALID,
     )
 
 
