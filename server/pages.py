@@ -48,6 +48,9 @@ class PageFiles(StaticFiles):
     def __init__(self, built: Path = BUILT) -> None:
         super().__init__(directory=built, check_dir=False)
 
+    async def check_config(self) -> None:
+        """The build may come later or never; what is not there is not found."""
+
     async def get_response(self, path: str, scope: Scope) -> Response:
         response = await super().get_response(path, scope)
         # A worker obeys the policy that its own script came with.
