@@ -3,12 +3,12 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import BinaryIO
+from typing import IO
 
 from models.base import EvaluationEvidence, EvaluationSourceStatus, ManifestState, Provenance, ReasonCode, SuiteState
 
 # Called with a digest and the very bytes that have it; the stream is valid during the call alone.
-FileSink = Callable[[str, BinaryIO], None]
+FileSink = Callable[[str, IO[bytes]], None]
 
 
 @dataclass(frozen=True, slots=True)

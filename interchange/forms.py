@@ -1,0 +1,53 @@
+"""The forms that fields of other programs' records must have; None says that a value lacks its form."""
+
+import re
+from datetime import UTC, datetime
+from typing import Any
+
+GREATEST_INTEGER = 2**31 - 1
+MOST_RECORDS = 10_000
+
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_UNFIT = re.compile("[\0\ud800-\udfff]")
+_INSTANT = re.compile(r"[0-9W-]+[Tt ][0-9:.,]+(?:[Zz]|[+-][0-9:]+)")
+
+
+def storable_text(value: Any) -> str | None:
+    """Text that a database can keep: without NUL and lone surrogates."""
+    return value if isinstance(value, str) and not _UNFIT.search(value) else None
+
+
+def text(value: Any) -> str | None:
+    """Storable text that says something: whitespace alone does not."""
+    return value if isinstance(value, str) and value.strip() and not _UNFIT.search(value) else None
+
+
+def sha256(value: Any) -> str | None:
+    return value if isinstance(value, str) and _SHA256.fullmatch(value) else None
+
+
+def integer(value: Any, least: int = 0, most: int = GREATEST_INTEGER) -> int | None:
+    """A whole number within bounds; a boolean is none, though Python thinks so."""
+    return value if type(value) is int and least <= value <= most else None
+
+
+def instant(value: Any) -> datetime | None:
+    """An ISO 8601 instant with an offset, in UTC."""
+    if not isinstance(value, str) or not _INSTANT.fullmatch(value):
+        return None
+    try:
+        return datetime.fromisoformat(value.upper()).astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
+
+
+def objects(value: Any, most: int = MOST_RECORDS) -> list[dict[str, Any]] | None:
+    """A list of at most so many objects."""
+    if not isinstance(value, list) or len(value) > most:
+        return None
+    return value if all(isinstance(item, dict) for item in value) else None
+
+
+def mapping(value: Any) -> dict[str, Any]:
+    """The object there, or an empty one."""
+    return value if isinstance(value, dict) else {}
