@@ -3,7 +3,23 @@
 from collections.abc import Iterable
 from typing import Any
 
-from sqlalchemy import ARRAY, BindParameter, ColumnElement, all_, any_, literal
+from sqlalchemy import (
+    ARRAY,
+    BindParameter,
+    ColumnElement,
+    Float,
+    all_,
+    any_,
+    case,
+    cast,
+    func,
+    literal,
+    select,
+)
+
+UNRESERVED = "^[A-Za-z0-9._~-]+$"
+# The 97.5 % quantile of the normal distribution.
+Z = 1.959963984540054
 
 
 def among(column: ColumnElement[Any], values: Iterable[Any]) -> ColumnElement[bool]:
@@ -17,3 +33,42 @@ def not_among(column: ColumnElement[Any], values: Iterable[Any]) -> ColumnElemen
 
 def _array(column: ColumnElement[Any], values: Iterable[Any]) -> BindParameter[Any]:
     return literal(list(values), ARRAY(column.type))
+
+
+def total(column: ColumnElement[Any]) -> ColumnElement[int]:
+    """A sum that is 0 where there is nothing to add."""
+    return func.coalesce(func.sum(column), 0)
+
+
+def url_segment(text: ColumnElement[str]) -> ColumnElement[str]:
+    """A text as one segment of a path, percent-encoded where it must be."""
+    octets = func.convert_to(text, "UTF8")
+    place = func.generate_series(0, func.octet_length(octets) - 1).column_valued("place")
+    octet = func.get_byte(octets, place)
+    character = func.chr(octet)
+    plain = octet.between(33, 126) & character.regexp_match(UNRESERVED)
+    escaped = func.concat("%", func.upper(func.lpad(func.to_hex(octet), 2, "0")))
+    encoded = select(
+        func.aggregate_strings(case((plain, character), else_=escaped), "").aggregate_order_by(place)
+    ).scalar_subquery()
+    return case((text.regexp_match(UNRESERVED), text), else_=encoded)
+
+
+def proportion(numerator: ColumnElement[int], denominator: ColumnElement[int]) -> dict[str, ColumnElement[Any]]:
+    """A share with its 95% Wilson interval, null where there is nothing to share.
+
+    Source: E. B. Wilson, Probable inference, the law of succession, and statistical inference, JASA 22 (1927).
+    """
+    count = cast(func.nullif(denominator, 0), Float)
+    share = numerator / count
+    centre = share + Z * Z / (2 * count)
+    spread = Z * func.sqrt(share * (1 - share) / count + Z * Z / (4 * count * count))
+    scale = 1 + Z * Z / count
+    return {
+        "numerator": numerator,
+        "denominator": denominator,
+        "value": share,
+        # Rounding must not carry a bound past the certain ends.
+        "lower": case((numerator == 0, 0.0), else_=(centre - spread) / scale),
+        "upper": case((numerator == denominator, 1.0), else_=(centre + spread) / scale),
+    }
