@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import strawberry
 from sqlalchemy import FromClause
@@ -47,6 +47,10 @@ __all__ = [
 T = TypeVar("T")
 
 
+ASKED: Final = object()
+"""What a backed field resolves to where graphql-core executes: the executor has the engine read it."""
+
+
 class BackedField(StrawberryField):
     """A field that the engine reads; its arguments follow from the type it leads to."""
 
@@ -61,6 +65,9 @@ class BackedField(StrawberryField):
     @arguments.setter
     def arguments(self, value: list[StrawberryArgument]) -> None:
         self._arguments = value
+
+    def get_result(self, source: Any, info: Any, args: list[Any], kwargs: Any) -> Any:
+        return ASKED
 
     def _declared(self) -> list[StrawberryArgument]:
         match self.source:

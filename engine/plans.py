@@ -1,0 +1,89 @@
+"""Plans: the statements of an operation, compiled once for every shape that its variables take."""
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from sqlalchemy import ColumnElement, select
+from sqlalchemy.dialects.postgresql import asyncpg
+
+from engine.limits import Budget
+from engine.values import Binder, Parameters, Values
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+DIALECT = asyncpg.dialect()  # type: ignore[no-untyped-call]
+
+
+class Recent(Generic[K, V]):
+    """A cache that forgets what was not used for longest."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self._entries: OrderedDict[K, V] = OrderedDict()
+
+    def get(self, key: K) -> V | None:
+        entry = self._entries.get(key)
+        if entry is not None:
+            self._entries.move_to_end(key)
+        return entry
+
+    def keep(self, key: K, entry: V) -> V:
+        self._entries[key] = entry
+        if len(self._entries) > self.most:
+            self._entries.popitem(last=False)
+        return entry
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A parameter that each request gives: its place, its binder, and what the driver wants done to it."""
+
+    place: int
+    binder: Binder
+    process: Callable[[Any], Any] | None
+
+    def value(self, values: Values) -> Any:
+        value = self.binder(values)
+        return value if self.process is None else self.process(value)
+
+
+@dataclass(frozen=True)
+class Statement:
+    """SQL as Postgres gets it, and how a request's values become its parameters."""
+
+    sql: str
+    constants: Sequence[Any]
+    bound: Sequence[Bound]
+    budget: Budget
+
+    def arguments(self, values: Values) -> list[Any]:
+        arguments = list(self.constants)
+        for each in self.bound:
+            arguments[each.place] = each.value(values)
+        self.budget.check(values)
+        return arguments
+
+
+def compiled(value: ColumnElement[Any], parameters: Parameters, budget: Budget) -> Statement:
+    made = select(value).compile(dialect=DIALECT)
+    # What is executed literally becomes part of the text here; the rest keeps its place.
+    state = made.construct_expanded_state()
+    names = state.positiontup or ()
+    processors: Mapping[str, Any] = state.processors
+    constants: list[Any] = []
+    bound: list[Bound] = []
+    for place, name in enumerate(names):
+        process = processors.get(name)
+        if binder := parameters.binders.get(name):
+            bound.append(Bound(place, binder, process))
+            constants.append(None)
+        else:
+            given = state.parameters[name]
+            constants.append(process(given) if process else given)
+    return Statement(state.statement, constants, bound, budget)
