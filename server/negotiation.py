@@ -1,4 +1,5 @@
 from collections.abc import Iterator
+from functools import lru_cache
 
 JSON = "application/json"
 GRAPHQL_RESPONSE = "application/graphql-response+json"
@@ -25,10 +26,12 @@ def quality(parameters: list[str]) -> float:
     return 1.0
 
 
-def preferences(accept: str) -> list[str]:
+# Clients send the same few headers again and again.
+@lru_cache(maxsize=64)
+def preferences(accept: str) -> tuple[str, ...]:
     """The media ranges an Accept header wants, best first; at equal quality in the order given."""
     wanted = [(media_range, weight) for media_range, weight in media_ranges(accept) if weight > 0]
-    return [media_range for media_range, _ in sorted(wanted, key=lambda pair: -pair[1])]
+    return tuple(media_range for media_range, _ in sorted(wanted, key=lambda pair: -pair[1]))
 
 
 def answer_type(accept: str) -> str | None:
@@ -40,7 +43,7 @@ def answer_type(accept: str) -> str | None:
 
 def prefers_stream(accept: str) -> bool:
     """Clients that can read both name the stream last: they want it for subscriptions alone."""
-    return preferences(accept)[:1] == [EVENT_STREAM]
+    return preferences(accept)[:1] == (EVENT_STREAM,)
 
 
 def wants_page(accept: str) -> bool:
