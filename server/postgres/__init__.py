@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import astuple
 from pathlib import Path
 
@@ -15,6 +15,8 @@ from server.postgres import cluster as clusters
 from server.postgres.cluster import Cluster, ClusterError
 from server.postgres.keeper import BUSY, PATIENCE, READY, lock_file
 from server.postgres.places import settle
+
+STOPPING = 10.0
 
 __all__ = ["ClusterError", "embedded"]
 
@@ -47,6 +49,18 @@ def ensure_running(cluster: Cluster) -> None:
             time.sleep(0.05)
 
 
+def wait_for_keeper(cluster: Cluster) -> None:
+    """Not for ever: a keeper that is just mending a killed Postgres ends only once we are gone."""
+    keeper_lock = lock_file(cluster.keeper_lock)
+    limit = time.monotonic() + STOPPING
+    while time.monotonic() < limit:
+        with suppress(BlockingIOError):
+            fcntl.flock(keeper_lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            break
+        time.sleep(0.005)
+    os.close(keeper_lock)
+
+
 def leave(cluster: Cluster, users_lock: int) -> None:
     """The last one stops Postgres and waits for its keeper, so that nothing runs once we are gone."""
     try:
@@ -55,10 +69,9 @@ def leave(cluster: Cluster, users_lock: int) -> None:
         # Others are here, or the keeper is stopping: then this waits for its end.
         fcntl.flock(users_lock, fcntl.LOCK_SH)
         return
-    clusters.stop(cluster)
-    keeper_lock = lock_file(cluster.keeper_lock)
-    fcntl.flock(keeper_lock, fcntl.LOCK_SH)
-    os.close(keeper_lock)
+    with suppress(ClusterError):
+        clusters.stop(cluster)
+        wait_for_keeper(cluster)
 
 
 @contextmanager

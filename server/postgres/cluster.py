@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+from server.refusal import Refusal
+
 ROLE = "assay"
 DATABASE = "postgres"
 HOST = "127.0.0.1"
@@ -101,7 +103,7 @@ def run(cluster: Cluster, command: list[str], *, env: Mapping[str, str] | None =
     return output
 
 
-class ClusterError(Exception):
+class ClusterError(Refusal):
     """Postgres could not be made, started or reached; the text is for the user."""
 
 

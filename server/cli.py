@@ -1,0 +1,22 @@
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from server.commands import load
+from server.refusal import Refusal
+
+
+@contextmanager
+def exit_statuses() -> Iterator[None]:
+    """0 done, 1 refused, 2 wrong usage (which typer sees to)."""
+    try:
+        yield
+    except Refusal as refusal:
+        for fault in refusal.faults:
+            print(fault, file=sys.stderr)
+        sys.exit(1)
+
+
+def main() -> None:
+    with exit_statuses():
+        load()()

@@ -1,0 +1,22 @@
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What is wrong, where, and by which code a program knows it."""
+
+    place: str
+    code: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.code}: {self.message}"
+
+
+class Refusal(Exception):
+    """Ends a command with exit status 1 and one line for each fault."""
+
+    def __init__(self, *faults: Fault | str) -> None:
+        super().__init__("; ".join(str(fault) for fault in faults))
+        self.faults: Sequence[Fault | str] = faults

@@ -1,0 +1,85 @@
+import asyncio
+import ipaddress
+import signal
+import socket
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+
+import uvicorn
+
+from server.app import create_app
+from server.database import database_url
+from server.logs import configure_logs
+from server.migrations import migrate
+from server.refusal import Fault, Refusal
+from server.settings import Settings
+
+BACKLOG = 2048
+
+
+def is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def refuse_strangers(settings: Settings) -> None:
+    if not is_loopback(settings.host):
+        raise Refusal(
+            Fault("ASSAY_HOST", "TOKENS_NEEDED", f"{settings.host} is open to others, which needs access tokens")
+        )
+
+
+@contextmanager
+def listening(settings: Settings) -> Iterator[socket.socket]:
+    """Taken before anything starts: a port in use is told at once, and callers wait until we are ready."""
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    with socket.socket(family) as listener:
+        # The last server's connections may linger; only a listening one is in our way.
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind((settings.host, settings.port))
+            listener.listen(BACKLOG)
+        except OSError as error:
+            place = f"{settings.host}:{settings.port}"
+            raise Refusal(Fault(place, "ADDRESS_UNAVAILABLE", f"{error.strerror}; set ASSAY_PORT")) from error
+        yield listener
+
+
+def address(listener: socket.socket) -> str:
+    host, port, *_ = listener.getsockname()
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+class Service(uvicorn.Server):
+    """Says where it is once it answers."""
+
+    async def startup(self, sockets: Sequence[socket.socket] | None = None) -> None:
+        await super().startup(sockets=list(sockets or []))
+        for listener in sockets or ():
+            print(f"GraphiQL: {address(listener)}/graphql", flush=True)
+
+
+def service(settings: Settings, dsn: str) -> Service:
+    config = uvicorn.Config(
+        create_app(settings, dsn),
+        loop="uvloop",
+        http="httptools",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=settings.shutdown_seconds,
+    )
+    return Service(config)
+
+
+def serve(settings: Settings) -> None:
+    configure_logs(settings)
+    refuse_strangers(settings)
+    # SIGTERM ends us as Ctrl-C does: through every `finally`, also while we start.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with suppress(KeyboardInterrupt), listening(settings) as listener, database_url(settings) as dsn:
+        asyncio.run(migrate(dsn))
+        service(settings, dsn).run(sockets=[listener])
