@@ -61,6 +61,7 @@ class Page:
             raise InvalidArgument("first and last cannot be asked at once", field.path, field.nodes)
         self.backward = last is not None
         self.size = first if first is not None else last if last is not None else DEFAULT_PAGE
+        self.entries()  # Refused even where no rows are selected.
         self.after = self._limits("after")
         self.before = self._limits("before")
 

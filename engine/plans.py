@@ -55,14 +55,20 @@ class Bound:
 
 @dataclass(frozen=True)
 class Statement:
-    """SQL as Postgres gets it, and how a request's values become its parameters."""
+    """SQL as Postgres gets it, and how a request's values become its parameters.
+
+    What a statement has no use for is looked at all the same: a cursor is refused although only the count is asked.
+    """
 
     sql: str
     constants: Sequence[Any]
     bound: Sequence[Bound]
+    unused: Sequence[Binder]
     budget: Budget
 
     def arguments(self, values: Values) -> list[Any]:
+        for binder in self.unused:
+            binder(values)
         arguments = list(self.constants)
         for each in self.bound:
             arguments[each.place] = each.value(values)
@@ -86,4 +92,5 @@ def compiled(value: ColumnElement[Any], parameters: Parameters, budget: Budget) 
         else:
             given = state.parameters[name]
             constants.append(process(given) if process else given)
-    return Statement(state.statement, constants, bound, budget)
+    unused = [binder for name, binder in parameters.binders.items() if name not in names]
+    return Statement(state.statement, constants, bound, unused, budget)

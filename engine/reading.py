@@ -36,7 +36,7 @@ class Context(Protocol):
     """What a request brings: a connection, or a pool of them."""
 
     async def fetch(self, sql: str, arguments: Sequence[Any]) -> str | None:
-        """The only value of the only row, as text."""
+        """The only value of the only row, as text. Called concurrently where several fields are read at once."""
         ...
 
 

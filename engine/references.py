@@ -56,10 +56,10 @@ def several(selection: Selection, field: Selected, types: Iterable[GraphQLObject
     """One list of rows of all these types, in the order in which they were asked for; null for what is not there."""
     found = union_all(*(_placed(selection, field, type_) for type_ in types)).subquery("found")
     count = selection.parameters.bind(Slot((GIVEN, "count")), Integer())
-    places = func.generate_series(1, count).column_valued("place")
-    made: Any = aggregate_order_by(found.c.made, places)
+    places = func.generate_series(1, count).table_valued("place").render_derived()
+    made: Any = aggregate_order_by(found.c.made, places.c.place)
     gathered = select(func.coalesce(func.json_agg(made), empty_list()))
-    return gathered.select_from(places.outerjoin(found, found.c.place == places)).scalar_subquery()
+    return gathered.select_from(places.outerjoin(found, found.c.place == places.c.place)).scalar_subquery()
 
 
 def _placed(selection: Selection, field: Selected, type_: GraphQLObjectType) -> Any:

@@ -1,0 +1,304 @@
+"""A small domain that knows every shape the engine knows: a library."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal
+from enum import StrEnum
+from typing import Any, NewType
+
+import asyncpg
+import strawberry
+from sqlalchemy import (
+    ARRAY,
+    JSON,
+    TIMESTAMP,
+    BigInteger,
+    Boolean,
+    Column,
+    Double,
+    Enum,
+    FromClause,
+    Integer,
+    MetaData,
+    Numeric,
+    Select,
+    Table,
+    Text,
+    any_,
+    func,
+    literal,
+    select,
+    union_all,
+)
+from sqlalchemy.dialects.postgresql import asyncpg as dialect
+from sqlalchemy.schema import CreateTable
+from strawberry.schema.config import StrawberryConfig
+
+from engine.execute import Schema
+from engine.graph import Connection, Node
+from engine.mapping import (
+    Argument,
+    Filter,
+    backed,
+    column,
+    computed,
+    embedded,
+    items,
+    lookup,
+    many,
+    node,
+    nodes,
+    one,
+)
+from engine.references import ref
+
+metadata = MetaData()
+
+Json = NewType("Json", object)
+
+
+@strawberry.enum
+class Genre(StrEnum):
+    NOVEL = "NOVEL"
+    ESSAY = "ESSAY"
+    POEM = "POEM"
+
+
+authors = Table(
+    "authors",
+    metadata,
+    Column("id", BigInteger, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("born", Integer),
+    Column("closed_at", TIMESTAMP(timezone=True)),
+)
+books = Table(
+    "books",
+    metadata,
+    Column("id", BigInteger, primary_key=True),
+    Column("author_pk", BigInteger, nullable=False),
+    Column("title", Text, nullable=False),
+    Column("year", Integer),
+    Column("rating", Double),
+    Column("price", Numeric),
+    Column("genre", Enum(Genre, native_enum=False)),
+    Column("in_print", Boolean),
+    Column("added_at", TIMESTAMP(timezone=True), nullable=False),
+    Column("notes", JSON),
+    Column("catalogue", Text),
+    Column("tags", ARRAY(Text), nullable=False),
+    Column("shelf", Text),
+    Column("place", Integer),
+)
+reviews = Table(
+    "reviews",
+    metadata,
+    Column("slug", Text, primary_key=True),
+    Column("book_pk", BigInteger, nullable=False),
+    Column("stars", Integer, nullable=False),
+    Column("words", Text),
+)
+
+
+def review_count(book: FromClause) -> Any:
+    return select(func.count()).where(reviews.c.book_pk == book.c.id).scalar_subquery()
+
+
+def shelves(parent: FromClause | None) -> Select[Any]:
+    """The shelves of a room, which is a column of the parent; null for all rooms."""
+    assert parent is not None
+    return (
+        select(books.c.shelf.label("shelf"), func.count().label("books"), parent.c.room.label("room"))
+        .where(books.c.shelf.is_not(None), (parent.c.room.is_(None)) | (books.c.shelf.startswith(parent.c.room)))
+        .group_by(books.c.shelf)
+    )
+
+
+@backed(authors, filters=("name", "born"), orders=("name", "born"), visible=lambda row: row.c.closed_at.is_(None))
+class Author(Node):
+    """Somebody who writes."""
+
+    name: str
+    born: int | None
+    books: Connection[Book] = many(lambda author, book: book.c.author_pk == author.c.id)
+
+
+@backed()
+class Place:
+    shelf: str
+    number: int | None = column("place")
+
+
+@backed()
+class Cost:
+    amount: Decimal
+    is_known: bool
+
+
+@backed(
+    books,
+    filters=(
+        "id",
+        "title",
+        "year",
+        "rating",
+        "price",
+        "genre",
+        "in_print",
+        "added_at",
+        "author",
+        Filter("reviews", int, review_count),
+    ),
+    orders=("title", "year", "genre", "added_at", "review_count"),
+)
+class Book(Node):
+    title: str
+    year: int | None
+    rating: float | None
+    price: Decimal | None
+    genre: Genre | None
+    in_print: bool | None
+    added_at: datetime
+    notes: Json | None
+    catalogue: Json | None
+    tags: list[str]
+    author: Author = one(lambda book, author: author.c.id == book.c.author_pk)
+    sequel: Book | None = one(lambda book, sequel: sequel.c.id == book.c.id + 100)
+    review_count: int = computed(review_count)
+    place: Place | None = embedded(when=lambda book: book.c.shelf.is_not(None))
+    cost: Cost = embedded(
+        {
+            "amount": lambda book: func.coalesce(book.c.price, 0),
+            "is_known": lambda book: book.c.price.is_not(None),
+        }
+    )
+    reviews: Connection[Review] = many(
+        lambda book, review: review.c.book_pk == book.c.id, order_by=(lambda review: review.c.stars.desc(),)
+    )
+    best: list[Review] = items(
+        lambda book, review, given: (
+            (review.c.book_pk == book.c.id) & (given["slugs"] is None or review.c.slug == any_(given["slugs"]))
+        ),
+        order_by=(lambda review: review.c.stars.desc(), lambda review: review.c.slug),
+        arguments={"slugs": Argument(list[strawberry.ID] | None, of="Review")},
+    )
+
+
+@backed(reviews, key="slug")
+class Review(Node):
+    slug: str
+    stars: int
+    words: str | None
+    book: Book = one(lambda review, book: book.c.id == review.c.book_pk)
+
+
+@backed(shelves, key="shelf")
+class Shelf:
+    shelf: str
+    books: int
+    books_on_it: Connection[Book] = many(lambda shelf, book: book.c.shelf == shelf.c.shelf)
+
+
+@backed()
+class Room:
+    room: str
+    shelves: Connection[Shelf] = many()
+
+
+@backed(select(literal(None, Text).label("room")).subquery(), key="none")
+class Library:
+    book_count: int = computed(lambda _: select(func.count()).select_from(books).scalar_subquery())
+    shelves: Connection[Shelf] = many()
+    rooms: list[Room] = items(
+        rows=lambda _: union_all(select(literal("A").label("room")), select(literal("B"))).subquery().select(),
+        order_by=(lambda room: room.c.room,),
+    )
+
+
+@strawberry.type
+class Receipt:
+    book: Book
+    books: list[Book | None]
+    anything: Node | None
+    note: str
+
+
+@strawberry.type
+class Query:
+    node: Node | None = node()
+    nodes: list[Node | None] = nodes()
+    book: Book | None = lookup(lambda row, given: row.c.title == given["title"], title=Argument(str))
+    required_book: Book = lookup(lambda row, given: row.c.title == given["title"], title=Argument(str))
+    author: Author | None = lookup(lambda row, given: row.c.name == given["name"], name=Argument(str))
+    books: Connection[Book] = many()
+    authors: Connection[Author] = many()
+    reviews: Connection[Review] = many()
+    library: Library = one()
+    placed: Connection[Book] = many(order_by=(lambda book: book.c.place,))
+    of_author: Connection[Book] = many(
+        lambda _, book, given: book.c.author_pk == given["author"],
+        arguments={"author": Argument(strawberry.ID, of="Author")},
+    )
+
+    @strawberry.field
+    def greeting(self) -> str:
+        return "hello"
+
+
+@strawberry.type
+class Mutation:
+    @strawberry.mutation
+    def lend(self, keys: list[int]) -> Receipt:
+        return Receipt(
+            book=ref(Book, keys[0]),
+            books=[ref(Book, key) if key else None for key in keys],
+            anything=ref(Review, "r1"),
+            note="until Friday",
+        )
+
+
+@strawberry.type
+class Subscription:
+    @strawberry.subscription
+    async def lent(self, keys: list[int]) -> Any:
+        for key in keys:
+            yield ref(Book, key)
+
+    lent.type = Book  # type: ignore[attr-defined]
+
+
+def _instant(text: str) -> datetime:
+    return datetime.fromisoformat(text)
+
+
+def schema(**options: Any) -> Schema:
+    config = StrawberryConfig(
+        scalar_map={
+            Json: strawberry.scalar(name="JSON", serialize=lambda value: value, parse_value=lambda value: value),
+        }
+    )
+    return Schema(Query, mutation=Mutation, subscription=Subscription, config=config, **options)
+
+
+@dataclass
+class Desk:
+    """A request's context on one connection, which keeps what was asked."""
+
+    connection: asyncpg.Connection[Any]
+    asked: list[str] = field(default_factory=list)
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    async def fetch(self, sql: str, arguments: Sequence[Any]) -> str | None:
+        self.asked.append(sql)
+        async with self.turn:
+            text: str | None = await self.connection.fetchval(sql, *arguments)
+        return text
+
+
+async def built(connection: asyncpg.Connection[Any]) -> None:
+    for table in metadata.sorted_tables:
+        await connection.execute(str(CreateTable(table).compile(dialect=dialect.dialect())))
