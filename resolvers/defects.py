@@ -5,7 +5,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, FromClause, Select, and_, case, select
 
-from models import Agent, DefectSuite
+from models import Agent, DefectRevision, DefectSuite, Observation
 from models.base import DefectStatus, table
 from resolvers.judgement import current
 from resolvers.sql import total
@@ -64,3 +64,19 @@ def visible(defect: FromClause) -> ColumnElement[bool]:
     agents = table(Agent).alias("its_agent")
     known = select(agents.c.id).where(agents.c.id == defect.c.agent_pk, current(agents, defect)).correlate(defect)
     return and_(defect.c.retired_at.is_(None), known.exists())
+
+
+def is_of(defect: FromClause, agent_id: ColumnElement[str]) -> ColumnElement[bool]:
+    return defect.c.agent_pk == select(table(Agent).c.id).where(table(Agent).c.agent_id == agent_id).scalar_subquery()
+
+
+def observes(defect: FromClause, observation: FromClause) -> ColumnElement[bool]:
+    """The evidence is that of the present revision."""
+    return and_(observation.c.defect_pk == defect.c.id, observation.c.revision == defect.c.revision)
+
+
+OBSERVATIONS = (
+    select(table(Observation), table(DefectRevision).c.defect_pk, table(DefectRevision).c.revision)
+    .join(table(DefectRevision), table(DefectRevision).c.id == table(Observation).c.revision_pk)
+    .subquery("observations")
+)

@@ -1,13 +1,14 @@
 """Words that SQLAlchemy lacks."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from sqlalchemy import (
     ARRAY,
     BindParameter,
     ColumnElement,
-    Float,
+    Double,
+    FromClause,
     all_,
     any_,
     case,
@@ -54,21 +55,28 @@ def url_segment(text: ColumnElement[str]) -> ColumnElement[str]:
     return case((text.regexp_match(UNRESERVED), text), else_=encoded)
 
 
-def proportion(numerator: ColumnElement[int], denominator: ColumnElement[int]) -> dict[str, ColumnElement[Any]]:
-    """A share with its 95% Wilson interval, null where there is nothing to share.
+def proportion(numerator: str, denominator: str) -> dict[str, Callable[[FromClause], ColumnElement[Any]]]:
+    """A share of two columns with its 95% Wilson interval, null where there is nothing to share.
 
     Source: E. B. Wilson, Probable inference, the law of succession, and statistical inference, JASA 22 (1927).
     """
-    count = cast(func.nullif(denominator, 0), Float)
-    share = numerator / count
-    centre = share + Z * Z / (2 * count)
-    spread = Z * func.sqrt(share * (1 - share) / count + Z * Z / (4 * count * count))
-    scale = 1 + Z * Z / count
+
+    def count(row: FromClause) -> ColumnElement[float]:
+        return cast(func.nullif(row.c[denominator], 0), Double)
+
+    def share(row: FromClause) -> ColumnElement[Any]:
+        return row.c[numerator] / count(row)
+
+    def bound(row: FromClause, sign: int) -> ColumnElement[Any]:
+        n, p = count(row), share(row)
+        spread = Z * func.sqrt(p * (1 - p) / n + Z * Z / (4 * n * n))
+        return (p + Z * Z / (2 * n) + sign * spread) / (1 + Z * Z / n)
+
     return {
-        "numerator": numerator,
-        "denominator": denominator,
+        "numerator": lambda row: row.c[numerator],
+        "denominator": lambda row: row.c[denominator],
         "value": share,
         # Rounding must not carry a bound past the certain ends.
-        "lower": case((numerator == 0, 0.0), else_=(centre - spread) / scale),
-        "upper": case((numerator == denominator, 1.0), else_=(centre + spread) / scale),
+        "lower": lambda row: func.greatest(bound(row, -1), cast(0 * count(row), Double)),
+        "upper": lambda row: func.least(bound(row, 1), cast(0 * count(row) + 1, Double)),
     }

@@ -18,6 +18,13 @@ def accepted(suite: FromClause) -> ColumnElement[bool]:
     return and_(suite.c.retired_at.is_(None), suite.c.fault.is_(None))
 
 
+def name_agent(agent: FromClause, suite: FromClause) -> ColumnElement[bool]:
+    """The Suites whose plan names an agent."""
+    named = table(SuiteAgent).alias("naming")
+    naming = select(named.c.suite_pk).where(named.c.suite_pk == suite.c.id, named.c.agent_id == agent.c.agent_id)
+    return naming.correlate(agent, suite).exists()
+
+
 def case_count(suite: FromClause) -> ColumnElement[int]:
     return _counted(suite, "case_count")
 
@@ -52,6 +59,19 @@ def reviewable(attempt: FromClause) -> ColumnElement[bool]:
         attempt.c.result_sha256.is_not(None),
         sound.exists(),
     )
+
+
+def is_at(
+    attempt: FromClause, suite_id: ColumnElement[str], agent_id: ColumnElement[str], case_index: ColumnElement[int]
+) -> ColumnElement[bool]:
+    """Attempts at one slot of a Suite."""
+    slot, suite = table(Case), table(Suite)
+    found = (
+        select(slot.c.id)
+        .join(suite, suite.c.id == slot.c.suite_pk)
+        .where(suite.c.suite_id == suite_id, slot.c.agent_id == agent_id, slot.c.case_index == case_index)
+    )
+    return attempt.c.case_pk == found.scalar_subquery()
 
 
 def assessments_url(suite: FromClause) -> ColumnElement[str]:
@@ -94,6 +114,5 @@ def _record(assessment: FromClause) -> ColumnElement[Any]:
     return func.coalesce(assessment.c.record, cast(written, JsonText))
 
 
-def is_shown(assessment: FromClause) -> ColumnElement[bool]:
-    """A record whose form is at fault is only a warning; one that repeats another keeper's is that one."""
-    return and_(assessment.c.fault_code.is_(None), ~assessment.c.echo)
+SHOWN = select(assessments).where(assessments.c.fault_code.is_(None), ~assessments.c.echo).subquery("shown_assessments")
+"""A record whose form is at fault is only a warning; one that repeats another keeper's is that one."""

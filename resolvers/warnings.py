@@ -29,6 +29,8 @@ import_warnings = table(ImportWarning)
 
 ABOUT_SUITES = (ReasonCode.UNAVAILABLE_SUITE, ReasonCode.AMBIGUOUS_SUITE)
 
+ORDER = (lambda row: row.c.rank, lambda row: row.c.place)
+
 
 def suite_warnings(_parent: FromClause) -> Select[Any]:
     """The Suites that were left out whole."""
