@@ -1,16 +1,23 @@
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+import structlog
+from obstore.exceptions import BaseError
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.routing import BaseRoute, Mount
 
-from server import health, metrics
+from server import downloads, health, metrics
 from server.database import connected
+from server.files import FileStore, file_store
+from server.headers import SafeHeaders
 from server.metrics import Measured
 from server.pages import PageFiles
 from server.settings import Settings
+
+log = structlog.get_logger(__name__)
 
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
 
@@ -19,6 +26,7 @@ def routes() -> list[BaseRoute]:
     return [
         *health.routes,
         *metrics.routes,
+        *downloads.routes,
         Mount("/static", PageFiles()),
     ]
 
@@ -26,9 +34,17 @@ def routes() -> list[BaseRoute]:
 def middleware(settings: Settings) -> list[Middleware]:
     return [
         Middleware(Measured),
+        Middleware(SafeHeaders),
         # A page elsewhere may let its own name point at this machine, and so reach what trusts local callers.
         Middleware(TrustedHostMiddleware, allowed_hosts=[*LOOPBACK_NAMES, settings.host], www_redirect=False),
     ]
+
+
+async def tidy(files: FileStore) -> None:
+    try:
+        await asyncio.to_thread(files.sweep)
+    except (OSError, BaseError):
+        log.warning("sweep_failed", exc_info=True)
 
 
 def create_app(settings: Settings, dsn: str) -> Starlette:
@@ -36,6 +52,9 @@ def create_app(settings: Settings, dsn: str) -> Starlette:
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         async with connected(dsn, settings) as database:
             app.state.database = database
+            app.state.files = file_store(settings)
+            sweeping = asyncio.create_task(tidy(app.state.files))
             yield
+            await sweeping
 
     return Starlette(routes=routes(), middleware=middleware(settings), lifespan=lifespan)
