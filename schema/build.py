@@ -1,0 +1,16 @@
+from typing import Any
+
+from strawberry.schema.config import StrawberryConfig
+
+from engine.execute import Schema as EngineSchema
+from schema.masking import MaskedSchema
+from schema.query import Query
+from schema.scalars import SCALARS
+
+
+class Schema(MaskedSchema, EngineSchema):
+    """Rows are read by the engine, and errors nobody expected are masked, whoever raised them."""
+
+
+def build(**options: Any) -> Schema:
+    return Schema(Query, config=StrawberryConfig(scalar_map=SCALARS), **options)
