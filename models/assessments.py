@@ -17,12 +17,20 @@ class Assessment(SQLModel, table=True):
 
     A tree's record whose form is at fault is kept here too, since which fault is told first depends on other records:
     it has a `fault_code`, and is no Assessment but a warning. An `echo` repeats what another keeper's record says.
+    A `trial` record is bound to the revision that a protocol froze, beside the one about the current revision.
     """
 
     __tablename__ = "assessments"
     __table_args__ = (
         Index("assessments_standing_key", *IDENTITY, unique=True, postgresql_where=text("status = 'ACCEPTED'")),
-        Index("assessments_api_key", *IDENTITY, unique=True, postgresql_where=text("keeper = 'API'")),
+        Index("assessments_api_key", *IDENTITY, unique=True, postgresql_where=text("keeper = 'API' AND NOT trial")),
+        Index(
+            "assessments_trial_key",
+            *IDENTITY,
+            "ground_truth_sha256",
+            unique=True,
+            postgresql_where=text("keeper = 'API' AND trial"),
+        ),
         Index(
             "assessments_tree_key",
             *IDENTITY,
@@ -82,6 +90,7 @@ class Assessment(SQLModel, table=True):
     status: AssessmentStatus = Field(sa_type=vocabulary(AssessmentStatus, "status"))
     reason: ReasonCode | None = Field(default=None, sa_type=vocabulary(ReasonCode, "reason"))
     echo: bool = False
+    trial: bool = False
     keeper: Keeper = Field(sa_type=vocabulary(Keeper, "keeper"))
     tree_id: int | None = reference("trees.id", default=None)
     record: str | None = Field(default=None, sa_type=JsonText)

@@ -74,6 +74,15 @@ class DefectStatus(StrEnum):
     DISCOVERED = "DISCOVERED"
 
 
+class Role(StrEnum):
+    """In rising order: each may do what those before it may."""
+
+    VIEWER = "VIEWER"
+    REVIEWER = "REVIEWER"
+    OPERATOR = "OPERATOR"
+    ADMIN = "ADMIN"
+
+
 class ReasonCode(StrEnum):
     REGISTRY_INVALID = "REGISTRY_INVALID"
     DUPLICATE_AGENT = "DUPLICATE_AGENT"

@@ -102,6 +102,7 @@ def _values(session: Import, record: SidecarRecord) -> dict[str, Any]:
         "status": AssessmentStatus.REFUSED,
         "reason": record.fault_code or ReasonCode.UNKNOWN_DEFECT,
         "echo": False,
+        "trial": False,
     }
 
 
