@@ -3,8 +3,8 @@
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from decimal import Decimal, InvalidOperation
+from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any
 
 from sqlalchemy import (
@@ -156,12 +156,11 @@ def _portable(value: ColumnElement[Any]) -> ColumnElement[Any]:
 def read_cursor(order: Order, types: Sequence[TypeEngine[Any]], text: str, path: tuple[str | int, ...]) -> list[Any]:
     try:
         signature, *parts = json.loads(decoded(text))
-        values = [_parsed(type_, part) for type_, part in zip(types, parts, strict=True)]
-    except (ValueError, TypeError, InvalidOperation):
+        if isinstance(signature, str) and signature != order.signature:
+            raise InvalidArgument("this cursor belongs to another list or order", path)
+        return [_parsed(type_, part) for type_, part in zip(types, parts, strict=True)]
+    except (ValueError, TypeError, ArithmeticError):
         raise InvalidArgument("this is not a cursor that this server gave out", path) from None
-    if signature != order.signature:
-        raise InvalidArgument("this cursor belongs to another list or order", path)
-    return values
 
 
 def _parsed(type_: TypeEngine[Any], part: Any) -> Any:
@@ -173,14 +172,23 @@ def _parsed(type_: TypeEngine[Any], part: Any) -> Any:
         return big_integer(_exactly(int, part))
     text: str = _exactly(str, part)
     if isinstance(type_, DateTime):
-        return datetime.fromisoformat(text)
+        return _instant(text)
     if isinstance(type_, Float):
         return float(text)
     if isinstance(type_, Numeric):
         return Decimal(text)
     if "\0" in text:
         raise ValueError(text)
+    # Half of a surrogate pair raises here.
+    text.encode()
     return text
+
+
+def _instant(text: str) -> datetime:
+    instant = datetime.fromisoformat(text)
+    if instant.tzinfo is None:
+        raise ValueError(text)
+    return instant.astimezone(UTC)
 
 
 def _exactly(type_: type, part: Any) -> Any:

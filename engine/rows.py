@@ -1,10 +1,10 @@
 """The rows that a field leads to, before any of them is shown."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from graphql import GraphQLArgument, GraphQLInputType, GraphQLList, GraphQLNonNull, get_named_type
+from graphql import GraphQLInputType, GraphQLList, GraphQLNonNull, get_named_type
 from sqlalchemy import (
     ARRAY,
     TIMESTAMP,
@@ -19,7 +19,6 @@ from sqlalchemy import (
     select,
 )
 from sqlalchemy.types import TypeEngine
-from strawberry.utils.str_converters import to_camel_case
 
 from engine.encode import read_global_id
 from engine.errors import InvalidArgument
@@ -70,46 +69,18 @@ def related(relation: Relation, target: Backing, parent: FromClause | None, give
     return Found(row, () if relation.on is None else (relation.on(parent, row, *arguments),))
 
 
-class Given(Mapping[str, Any]):
-    """A field's own arguments as its declaration sees them: bound, and null where nothing was given."""
-
-    def __init__(
-        self,
-        declared: Mapping[str, Argument],
-        definitions: Mapping[str, GraphQLArgument],
-        values: Mapping[str, Any],
-        parameters: Parameters,
-        path: tuple[str, ...],
-    ) -> None:
-        self._bound = {
-            name: self._bind(
-                argument, definitions[to_camel_case(name)].type, values, to_camel_case(name), parameters, path
-            )
-            for name, argument in declared.items()
-        }
-
-    @staticmethod
-    def _bind(
-        argument: Argument,
-        type_: GraphQLInputType,
-        values: Mapping[str, Any],
-        name: str,
-        parameters: Parameters,
-        path: tuple[str, ...],
-    ) -> Any:
-        template = values.get(name)
-        if template is None or (is_structural(get_named_type(type_)) and not isinstance(template, list)):
-            return template
-        return bound(parameters, type_, template, (*path, name), of=argument.of)
-
-    def __getitem__(self, name: str) -> Any:
-        return self._bound[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._bound)
-
-    def __len__(self) -> int:
-        return len(self._bound)
+def given(
+    argument: Argument,
+    type_: GraphQLInputType,
+    template: Any,
+    parameters: Parameters,
+    path: tuple[str, ...],
+    key: TypeEngine[Any] | None,
+) -> Any:
+    """A field's own argument as its declaration sees it: bound, and None where nothing was given."""
+    if template is None or (is_structural(get_named_type(type_)) and not isinstance(template, list)):
+        return template
+    return bound(parameters, type_, template, path, of=argument.of, key=key)
 
 
 def bound(

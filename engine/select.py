@@ -4,17 +4,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from graphql import GraphQLInputObjectType, GraphQLObjectType, get_named_type
-from sqlalchemy import ColumnElement, FromClause, Select, case, func, null, select, true
+from sqlalchemy import ColumnElement, FromClause, case, func, null, select
 from sqlalchemy.dialects.postgresql import aggregate_order_by
+from sqlalchemy.types import TypeEngine
 from strawberry.types.base import StrawberryObjectDefinition
+from strawberry.utils.str_converters import to_camel_case
 
 from engine.collect import BACKREF, TYPENAME, Operation, Selected
-from engine.encode import Member, constant, empty_list, global_id, json_object, leaf
+from engine.encode import constant, empty_list, global_id, json_object, leaf
 from engine.filters import Where
-from engine.graph import Connection
 from engine.limits import Budget, Sizes
 from engine.pages import Page, Shown, order_of_list
-from engine.rows import Found, Given, related
+from engine.paging import bindable
+from engine.rows import Found, given, related
 from engine.sources import Backing, Embedded, Expression, Relation, Value, backing_of
 from engine.values import Parameters
 
@@ -28,12 +30,6 @@ def backing_behind(type_: Any) -> Backing:
     if backing is None:
         raise LookupError(f"{type_} is not backed")
     return backing
-
-
-def is_connection(type_: Any) -> bool:
-    definition = type_.extensions.get(BACKREF)
-    generic = getattr(definition, "concrete_of", None)
-    return generic is not None and generic.origin is Connection
 
 
 def node_type(connection: Any) -> GraphQLObjectType:
@@ -207,9 +203,21 @@ class Selection:
             case _:
                 return constant(page_info.type.name)
 
-    def _given(self, field: Selected, relation: Relation) -> Given:
+    def _given(self, field: Selected, relation: Relation) -> dict[str, Any]:
         assert field.definition is not None
-        return Given(relation.arguments, field.definition.args, field.arguments, self.parameters, field.path)
+        bound = {}
+        for name, argument in relation.arguments.items():
+            key = to_camel_case(name)
+            type_, template, path = field.definition.args[key].type, field.arguments.get(key), (*field.path, key)
+            bound[name] = given(argument, type_, template, self.parameters, path, self._key_type(argument.of))
+        return bound
+
+    def _key_type(self, type_name: str | None) -> TypeEngine[Any] | None:
+        if type_name is None:
+            return None
+        backing = backing_behind(self.operation.schema.get_type(type_name))
+        assert isinstance(backing.rows, FromClause)
+        return bindable(backing.rows.c[backing.key].type)
 
     def _subfields(self, field: Selected) -> list[Selected]:
         assert isinstance(field.type, GraphQLObjectType)
@@ -219,10 +227,3 @@ class Selection:
         fields = self.operation.within(field, type_)
         self.budget.select(fields, len(field.path) + 1)
         return fields
-
-
-def statement_of(value: ColumnElement[Any]) -> Select[Any]:
-    return select(value)
-
-
-__all__ = ["Member", "Selection", "backing_behind", "is_connection", "node_type", "statement_of", "true"]

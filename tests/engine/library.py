@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -11,6 +12,7 @@ from enum import StrEnum
 from typing import Any, NewType
 
 import asyncpg
+import orjson
 import strawberry
 from sqlalchemy import (
     ARRAY,
@@ -34,7 +36,6 @@ from sqlalchemy import (
     select,
     union_all,
 )
-from sqlalchemy.dialects.postgresql import asyncpg as dialect
 from sqlalchemy.schema import CreateTable
 from strawberry.schema.config import StrawberryConfig
 
@@ -54,6 +55,7 @@ from engine.mapping import (
     nodes,
     one,
 )
+from engine.plans import DIALECT
 from engine.references import ref
 
 metadata = MetaData()
@@ -231,8 +233,8 @@ class Receipt:
 class Query:
     node: Node | None = node()
     nodes: list[Node | None] = nodes()
-    book: Book | None = lookup(lambda row, given: row.c.title == given["title"], title=Argument(str))
-    required_book: Book = lookup(lambda row, given: row.c.title == given["title"], title=Argument(str))
+    book: Book | None = lookup(lambda row, given: row.c.id == given["number"], number=Argument(int))
+    required_book: Book = lookup(lambda row, given: row.c.id == given["number"], number=Argument(int))
     author: Author | None = lookup(lambda row, given: row.c.name == given["name"], name=Argument(str))
     books: Connection[Book] = many()
     authors: Connection[Author] = many()
@@ -268,11 +270,7 @@ class Subscription:
         for key in keys:
             yield ref(Book, key)
 
-    lent.type = Book  # type: ignore[attr-defined]
-
-
-def _instant(text: str) -> datetime:
-    return datetime.fromisoformat(text)
+    lent.type = Book
 
 
 def schema(**options: Any) -> Schema:
@@ -288,7 +286,7 @@ def schema(**options: Any) -> Schema:
 class Desk:
     """A request's context on one connection, which keeps what was asked."""
 
-    connection: asyncpg.Connection[Any]
+    connection: asyncpg.Connection
     asked: list[str] = field(default_factory=list)
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
@@ -299,6 +297,40 @@ class Desk:
         return text
 
 
-async def built(connection: asyncpg.Connection[Any]) -> None:
+async def built(connection: asyncpg.Connection) -> None:
     for table in metadata.sorted_tables:
-        await connection.execute(str(CreateTable(table).compile(dialect=dialect.dialect())))
+        await connection.execute(str(CreateTable(table).compile(dialect=DIALECT)))
+
+
+async def filled(connection: asyncpg.Connection) -> None:
+    """Twenty-four books by three authors, with ties and nulls in everything that can be sorted."""
+    await connection.execute(
+        """
+        INSERT INTO authors VALUES (1, 'Anna', 1901, NULL), (2, 'Bo', NULL, NULL), (3, 'Cyril', 1903, now());
+        INSERT INTO books
+        SELECT n, 1 + n % 3, (ARRAY['a', 'B', 'ä', 'a_b', 'A%', 'c\\d'])[1 + n % 6] || n / 12,
+               CASE WHEN n % 4 > 0 THEN 2000 + n % 3 END, CASE WHEN n % 5 > 0 THEN n / 3.0 END,
+               CASE WHEN n % 3 > 0 THEN n * 1.50 END, (ARRAY['NOVEL', 'ESSAY', 'POEM', NULL])[1 + n % 4],
+               (ARRAY[true, false, NULL])[1 + n % 3], timestamptz '2026-01-01T00:00:00.000001Z'
+               + n % 7 * interval '1 s',
+               '{"zero": "\\u0000", "price": 1.10}', '{"b": 1, "a": 1e2}', ARRAY['x', 'y' || n],
+               CASE WHEN n % 2 = 0 THEN 'A' || n % 3 END, n % 3
+        FROM generate_series(1, 24) AS n;
+        INSERT INTO reviews SELECT 'r' || n, 1 + n % 12, n % 5, 'words ' || n FROM generate_series(1, 30) AS n;
+        """
+    )
+
+
+async def data(schema: Schema, desk: Desk, text: str, **variables: Any) -> Any:
+    """The data of an answer without errors, as a client reads it."""
+    answer = await schema.execute(text, variable_values=variables, context_value=desk)
+    assert answer.errors is None, answer.errors
+    return json.loads(orjson.dumps(answer.data))
+
+
+async def refusal(schema: Schema, desk: Desk, text: str, **variables: Any) -> str:
+    """The message of the only error of an answer."""
+    answer = await schema.execute(text, variable_values=variables, context_value=desk)
+    assert answer.errors is not None, answer.data
+    assert len(answer.errors) == 1, answer.errors
+    return answer.errors[0].message
