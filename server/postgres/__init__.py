@@ -15,6 +15,7 @@ from server.postgres import cluster as clusters
 from server.postgres.cluster import Cluster, ClusterError
 from server.postgres.keeper import BUSY, PATIENCE, READY, lock_file
 from server.postgres.places import settle
+from server.refusal import Fault
 
 STOPPING = 10.0
 
@@ -74,10 +75,20 @@ def leave(cluster: Cluster, users_lock: int) -> None:
         wait_for_keeper(cluster)
 
 
+def enter(data_dir: Path) -> tuple[Cluster, int]:
+    try:
+        cluster = settle(data_dir)
+        return cluster, lock_file(cluster.users_lock)
+    except PermissionError as error:
+        place = str(data_dir.absolute())
+        message = f"{error.filename} belongs to another user; set ASSAY_DATA_DIR or ASSAY_DATABASE_URL"
+        raise ClusterError(Fault(place, "DATA_DIR_UNAVAILABLE", message)) from error
+
+
 @contextmanager
 def embedded(data_dir: Path) -> Iterator[str]:
-    cluster = settle(data_dir)
-    users_lock = lock_file(cluster.users_lock)
+    """Lends the DSN of the server on this directory, which is made and started as needed."""
+    cluster, users_lock = enter(data_dir)
     fcntl.flock(users_lock, fcntl.LOCK_SH)
     try:
         ensure_running(cluster)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.server.processes import eventually, running_on
+from tests.server.processes import wait_until_unused
 
 
 @pytest.fixture
@@ -15,7 +15,5 @@ def data_dir() -> Iterator[Path]:
     parent.chmod(0o711)
     directory = parent / "data"
     yield directory
-    left = eventually(lambda: not running_on(directory))
-    shutil.rmtree((directory / "postgres").resolve(), ignore_errors=True)
+    wait_until_unused(directory)
     shutil.rmtree(parent)
-    assert left, "a test left Postgres running"

@@ -104,3 +104,7 @@ def eventually(true: Callable[[], bool], seconds: float = 20) -> bool:
             return False
         time.sleep(0.02)
     return True
+
+
+def wait_until_unused(data_dir: Path) -> None:
+    assert eventually(lambda: not running_on(data_dir)), f"Postgres still runs on {data_dir}"

@@ -10,7 +10,7 @@ import asyncpg
 import pytest
 
 from tests.databases import execute
-from tests.server.processes import eventually, keeper, postmaster, running_on, spawn, stream, using
+from tests.server.processes import eventually, keeper, postmaster, running_on, spawn, stream, using, wait_until_unused
 
 
 async def fetch(dsn: str, query: str) -> object:
@@ -60,7 +60,7 @@ async def test_a_killed_last_user_leaves_nothing_running(data_dir: Path) -> None
     with using(data_dir) as user:
         user.kill()
 
-    assert eventually(lambda: not running_on(data_dir))
+    wait_until_unused(data_dir)
 
 
 async def test_a_killed_postgres_comes_back_where_its_users_look_for_it(data_dir: Path) -> None:
@@ -80,7 +80,7 @@ async def test_postgres_does_not_outlive_its_keeper(data_dir: Path) -> None:
     with using(data_dir):
         os.kill(keeper(data_dir), signal.SIGKILL)
 
-        assert eventually(lambda: not running_on(data_dir))
+        wait_until_unused(data_dir)
 
 
 async def test_a_start_after_everything_was_killed_finds_what_was_committed(data_dir: Path) -> None:
