@@ -21,11 +21,15 @@ SETTLED_NS = 100_000_000
 
 def sight_of(root: Path, place: Place) -> Sight:
     try:
-        signature = examine(root, place)
+        return settled(examine(root, place), time.time_ns())
     except Fault as fault:
         return fault.code if exists(root, place) else ABSENT
+
+
+def settled(signature: Signature, now: int) -> Sight:
+    """`now` is when the look at the file began."""
     changed = signature[4]
-    return signature if time.time_ns() - changed >= SETTLED_NS else UNSETTLED
+    return signature if now - changed >= SETTLED_NS else UNSETTLED
 
 
 def _stands(root: Path, place: Place, sight: Sight) -> bool:
@@ -46,10 +50,9 @@ class Cache:
     _watches: list[dict[Place, Sight]] = field(default_factory=list)
     _used: set[Hashable] = field(default_factory=set)
 
-    def file(self, place: Place, sight: Sight) -> KeptFile | None:
+    def file(self, place: Place) -> tuple[Signature, KeptFile] | None:
         self._used.add(place)
-        known = self._files.get(place)
-        return known[1] if known and known[0] == sight else None
+        return self._files.get(place)
 
     def keep_file(self, place: Place, signature: Signature, kept: KeptFile) -> None:
         self._files[place] = (signature, kept)

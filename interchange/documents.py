@@ -4,7 +4,10 @@ import json
 import re
 import tomllib
 from collections.abc import Iterator
+from math import isinf
 from typing import Any, NoReturn
+
+import orjson
 
 from interchange.reading import Place
 from models.base import ReasonCode
@@ -27,17 +30,24 @@ def _unique(pairs: list[tuple[str, Any]]) -> Object:
     return found
 
 
+class _Spelled(float):
+    """A float that Python prints with an exponent; faster encoders would spell it otherwise, but refuse a subclass."""
+
+
 def _finite(digits: str) -> float:
     number = float(digits)
-    if number in (float("inf"), float("-inf")):
+    if 1e-4 <= abs(number) < 1e16 or number == 0:
+        return number
+    if isinf(number):
         raise Undecodable("has a number beyond every finite one")
-    return number
+    return _Spelled(number)
 
 
 def _constant(_: str) -> NoReturn:
     raise Undecodable("has NaN or Infinity")
 
 
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 _DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_float=_finite, parse_constant=_constant)
 
 
@@ -83,9 +93,18 @@ def load_toml(data: bytes) -> Object:
 def canonical(value: Any) -> str:
     """Keys sorted, no spaces, numbers as Python prints them; lone surrogates stay."""
     try:
-        return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+        return _ENCODER.encode(value)
     except RecursionError as error:
         raise Undecodable("is nested too deeply") from error
+
+
+def canonical_decoded(value: Any) -> str:
+    """The same text for what this module decoded, several times as fast."""
+    try:
+        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
+    except TypeError:
+        # A float with an exponent, an integer beyond 64 bits, a lone surrogate, or deep nesting.
+        return canonical(value)
 
 
 def storable(text: str) -> str:

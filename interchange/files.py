@@ -2,14 +2,15 @@
 
 import os
 import posixpath
+import time
 from collections.abc import Callable, Hashable
 from io import BytesIO
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
 from typing import IO, TypeVar
 
-from interchange.cache import ABSENT, Cache, Sight, sight_of
-from interchange.reading import CONTENT_LIMIT, DOCUMENT_LIMIT, MIB, Place, copy
+from interchange.cache import ABSENT, UNSETTLED, Cache, settled, sight_of
+from interchange.reading import CONTENT_LIMIT, DOCUMENT_LIMIT, MIB, Fault, Place, Reading, copy
 from interchange.records import FileSink, KeptFile
 from interchange.sources import source_digest, source_files
 
@@ -36,17 +37,16 @@ class TreeFiles:
 
     def document(self, place: Place, limit: int = DOCUMENT_LIMIT) -> tuple[bytes, KeptFile]:
         body = BytesIO()
-        kept = self._read(place, sight_of(self.root, place), limit, body)
+        kept = self._read(place, limit, body)
         return body.getvalue(), kept
 
     def content(self, place: Place) -> KeptFile:
         """Evidence or an artifact: bytes that nobody here looks into, not read again while they stand unchanged."""
-        sight = sight_of(self.root, place)
-        if known := self._cache.file(place, sight):
-            self._cache.saw(place, sight)
-            return known
+        if (known := self._cache.file(place)) and sight_of(self.root, place) == known[0]:
+            self._cache.saw(place, known[0])
+            return known[1]
         with SpooledTemporaryFile(max_size=4 * MIB) as body:
-            return self._read(place, sight, CONTENT_LIMIT, body)
+            return self._read(place, CONTENT_LIMIT, body)
 
     def source_digest(self, unit: str) -> str:
         paths = tuple(source_files(self.root / unit))
@@ -57,16 +57,29 @@ class TreeFiles:
             self._cache.saw(place, sight_of(self.root, place))
         return source_digest(self.root / unit)
 
-    def _read(self, place: Place, sight: Sight, limit: int, body: IO[bytes]) -> KeptFile:
-        # The sight from before the reading: a change in between shows the next time.
+    def _read(self, place: Place, limit: int, body: IO[bytes]) -> KeptFile:
+        began = time.time_ns()
+        try:
+            reading = copy(self.root, place, limit, body)
+        except Fault:
+            self._saw_fault(place)
+            raise
+        sight = settled(reading.signature, began)
         self._cache.saw(place, sight)
-        reading = copy(self.root, place, limit, body)
-        if known := self._cache.file(place, reading.signature):
-            return known
+        return self._kept(place, reading, body, is_settled=sight != UNSETTLED)
+
+    def _saw_fault(self, place: Place) -> None:
+        """A file that could be looked at but not read may be readable the next time, without a change."""
+        sight = sight_of(self.root, place)
+        self._cache.saw(place, sight if isinstance(sight, str) else UNSETTLED)
+
+    def _kept(self, place: Place, reading: Reading, body: IO[bytes], *, is_settled: bool) -> KeptFile:
+        if (known := self._cache.file(place)) and known[0] == reading.signature:
+            return known[1]
         kept = KeptFile(posixpath.normpath(place.path), reading.sha256, reading.size)
         if self._keep:
             body.seek(0)
             self._keep(kept.sha256, body)
-        if sight == reading.signature:
+        if is_settled:
             self._cache.keep_file(place, reading.signature, kept)
         return kept

@@ -19,7 +19,7 @@ def storable_text(value: Any) -> str | None:
 
 def text(value: Any) -> str | None:
     """Storable text that says something: whitespace alone does not."""
-    return value if isinstance(value, str) and value.strip() and not _UNFIT.search(value) else None
+    return value if isinstance(value, str) and value.strip() and storable_text(value) is not None else None
 
 
 def sha256(value: Any) -> str | None:

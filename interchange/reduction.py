@@ -2,20 +2,14 @@
 
 from bisect import insort
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from interchange.documents import Object, canonical, storable
 from interchange.forms import GREATEST_INTEGER, instant, integer, mapping, sha256, text
 from interchange.records import AttemptRecord, SlotRecord
-from interchange.results import (
-    NEEDS_ATTENTION,
-    ended,
-    execution_status,
-    overlaid,
-    provider_mode,
-    stems_from_elsewhere,
-)
+from interchange.results import NEEDS_ATTENTION, Result, overlaid
 from models.base import SuiteState
 
 _STATES = {
@@ -28,8 +22,24 @@ _ORIGIN = ("suite_id", "agent_id", "case_index")
 
 @dataclass(slots=True)
 class _Attempt:
-    record: AttemptRecord
+    attempt_id: str
+    number: int
+    status: str
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
     provider_mode: Any = None
+    # Fields of the record that its result decides; None while there is no result.
+    ending: dict[str, Any] | None = None
+
+    def record(self) -> AttemptRecord:
+        return AttemptRecord(
+            self.attempt_id,
+            self.number,
+            self.status,
+            started_at=self.started_at,
+            finished_at=self.finished_at,
+            **(self.ending or {}),
+        )
 
 
 @dataclass(slots=True)
@@ -45,37 +55,31 @@ class _Slot:
     attempts: list[_Attempt] = field(default_factory=list)
     _by_id: dict[str, _Attempt] = field(default_factory=dict)
 
-    def find(self, event: Object) -> _Attempt | None:
-        name = _name(event)
+    def find(self, data: Object) -> _Attempt | None:
+        name = _name(data)
         if name is None:
             return self.attempts[-1] if self.attempts else None
         return self._by_id.get(name)
 
-    def open(self, event: Object) -> _Attempt | None:
-        """The attempt that the event names, new or not; None where none is named and none is active."""
-        if (found := self.find(event)) or (name := _name(event)) is None:
+    def open(self, data: Object) -> _Attempt | None:
+        """The attempt that is named, new or not; None where none is named and none is active."""
+        if (found := self.find(data)) or (name := _name(data)) is None:
             return found
-        following = self.attempts[-1].record.attempt_number + 1 if self.attempts else 1
-        given = integer(overlaid(event, "attempt_number"), least=1)
-        number = given or min(following, GREATEST_INTEGER)
-        opened = self._by_id[name] = _Attempt(AttemptRecord(name, number, self.status))
-        insort(self.attempts, opened, key=lambda attempt: attempt.record.attempt_number)
+        following = self.attempts[-1].number + 1 if self.attempts else 1
+        number = integer(data.get("attempt_number"), least=1) or min(following, GREATEST_INTEGER)
+        opened = self._by_id[name] = _Attempt(name, number, self.status)
+        insort(self.attempts, opened, key=lambda attempt: attempt.number)
         return opened
 
     def turn(self, attempt: _Attempt | None, status: str) -> None:
         """A late event of an older attempt changes that attempt alone."""
         if attempt:
-            attempt.record = replace(attempt.record, execution_status=status)
+            attempt.status = status
         if attempt is None or attempt is self.attempts[-1]:
             self.status = status
 
-    def fill(self, event: Object) -> None:
-        result = mapping(event.get("case_result"))
-        self.status = execution_status(result, overlaid(event, "status"), overlaid(event, "error"))
-        self.has_result, self.result_mode = True, provider_mode(result)
-
     def result_modes(self) -> list[Any]:
-        modes = [attempt.provider_mode for attempt in self.attempts if attempt.record.result]
+        modes = [attempt.provider_mode for attempt in self.attempts if attempt.ending and attempt.ending["result"]]
         return [*modes, self.result_mode] if self.has_result else modes
 
     def record(self, agent_id: str, case_index: int) -> SlotRecord:
@@ -87,11 +91,12 @@ class _Slot:
             artifact_path=self.artifact_path,
             artifact_sha256=self.artifact_sha256,
             origin=self.origin,
-            attempts=[attempt.record for attempt in self.attempts],
+            attempts=[attempt.record() for attempt in self.attempts],
         )
 
 
-_Handler = Callable[[_Slot, Object], None]
+# Takes an event and the same under what its result says better.
+_Handler = Callable[[_Slot, Object, Object], None]
 
 
 class Reduction:
@@ -107,10 +112,12 @@ class Reduction:
         self.state = _STATES.get(kind, self.state)
         if kind == "agent_completed":
             self._agent_completed(event)
-        elif (handle := _HANDLERS.get(kind)) and (slot := self._slot(event)):
-            handle(slot, event)
-            if kind in _REOPENING:
-                self.state = SuiteState.RUNNING
+        elif handle := _HANDLERS.get(kind):
+            data = overlaid(event)
+            if slot := self._slot(data):
+                handle(slot, event, data)
+                if kind in _REOPENING:
+                    self.state = SuiteState.RUNNING
 
     def slots(self) -> Iterator[SlotRecord]:
         return (slot.record(agent_id, index) for agent_id, index, slot in self._all())
@@ -125,27 +132,31 @@ class Reduction:
             for index in range(count):
                 yield agent_id, index, self._slots.get((agent_id, index), untouched)
 
-    def _slot(self, event: Object) -> _Slot | None:
-        agent_id = event.get("agent_id")
+    def _slot(self, data: Object) -> _Slot | None:
+        agent_id = data.get("agent_id")
         if not isinstance(agent_id, str) or agent_id not in self._counts:
             return None
-        index = integer(overlaid(event, "case_index"), most=self._counts[agent_id] - 1)
-        return None if index is None else self._slots.setdefault((agent_id, index), _Slot())
+        index = integer(data.get("case_index"), most=self._counts[agent_id] - 1)
+        if index is None:
+            return None
+        key = agent_id, index
+        return self._slots.get(key) or self._slots.setdefault(key, _Slot())
 
     def _agent_completed(self, event: Object) -> None:
         """The sum at the end fills gaps only: a Case's own events know better."""
         results = mapping(event.get("item")).get("case_results")
         for result in results if isinstance(results, list) else []:
             completed = {**event, "case_result": result}
-            if (slot := self._slot(completed)) and not slot.has_result and not slot.attempts:
-                _completed(slot, completed)
+            data = overlaid(completed)
+            if (slot := self._slot(data)) and not slot.has_result and not slot.attempts:
+                _completed(slot, completed, data)
 
 
-def _name(event: Object) -> str | None:
-    return text(overlaid(event, "attempt_id")) or text(overlaid(event, "job_id"))
+def _name(data: Object) -> str | None:
+    return text(data.get("attempt_id")) or text(data.get("job_id"))
 
 
-def _prepared(slot: _Slot, event: Object) -> None:
+def _prepared(slot: _Slot, event: Object, _: Object) -> None:
     prepared = mapping(event.get("prepared_case"))
     slot.artifact_path = text(prepared.get("artifact_path"))
     slot.artifact_sha256 = sha256(prepared.get("artifact_sha256"))
@@ -154,51 +165,54 @@ def _prepared(slot: _Slot, event: Object) -> None:
         slot.status, slot.has_result = "ready", False
 
 
-def _reused(slot: _Slot, event: Object) -> None:
+def _reused(slot: _Slot, event: Object, _: Object) -> None:
     origin = mapping(event.get("origin"))
     if noted := {key: origin[key] for key in _ORIGIN if key in origin}:
         slot.origin = storable(canonical(noted))
 
 
-def _dispatched(slot: _Slot, event: Object) -> None:
-    slot.turn(_begun(slot, event), "dispatched")
+def _dispatched(slot: _Slot, event: Object, data: Object) -> None:
+    slot.turn(_begun(slot, event, data), "dispatched")
 
 
-def _started(slot: _Slot, event: Object) -> None:
-    attempt = _begun(slot, event)
-    slot.turn(attempt, "retrying" if attempt and attempt.record.attempt_number > 1 else "running")
+def _started(slot: _Slot, event: Object, data: Object) -> None:
+    attempt = _begun(slot, event, data)
+    slot.turn(attempt, "retrying" if attempt and attempt.number > 1 else "running")
 
 
-def _begun(slot: _Slot, event: Object) -> _Attempt | None:
-    attempt = slot.open(event)
-    if attempt and attempt.record.started_at is None:
-        attempt.record = replace(attempt.record, started_at=instant(event.get("timestamp")))
+def _begun(slot: _Slot, event: Object, data: Object) -> _Attempt | None:
+    attempt = slot.open(data)
+    if attempt and attempt.started_at is None:
+        attempt.started_at = instant(event.get("timestamp"))
     return attempt
 
 
-def _completed(slot: _Slot, event: Object) -> None:
-    _finish(slot, slot.find(event) if stems_from_elsewhere(event) else slot.open(event), event)
+def _completed(slot: _Slot, event: Object, data: Object) -> None:
+    result = Result(event, data)
+    _finish(slot, slot.find(data) if result.stems_from_elsewhere() else slot.open(data), event, result)
 
 
-def _attempt_failed(slot: _Slot, event: Object) -> None:
-    _finish(slot, slot.open(event), event)
+def _attempt_failed(slot: _Slot, event: Object, data: Object) -> None:
+    _finish(slot, slot.open(data), event, Result(event, data))
 
 
-def _finish(slot: _Slot, attempt: _Attempt | None, event: Object) -> None:
+def _finish(slot: _Slot, attempt: _Attempt | None, event: Object, result: Result) -> None:
+    slot.turn(attempt, result.execution_status())
     if attempt is None:
-        return slot.fill(event)
-    attempt.record = ended(attempt.record, event)
-    attempt.provider_mode = provider_mode(mapping(event.get("case_result")))
-    return slot.turn(attempt, attempt.record.execution_status)
+        slot.has_result, slot.result_mode = True, result.provider_mode
+        return
+    attempt.finished_at = instant(event.get("timestamp"))
+    attempt.provider_mode = result.provider_mode
+    attempt.ending = result.fields()
 
 
 def _turning(status: str) -> _Handler:
-    return lambda slot, event: slot.turn(slot.find(event), status)
+    return lambda slot, _, data: slot.turn(slot.find(data), status)
 
 
 def _of_slot(status: str) -> _Handler:
     """For what befalls the Case itself: its attempts stay as they ended."""
-    return lambda slot, _: slot.turn(None, status)
+    return lambda slot, *_: slot.turn(None, status)
 
 
 _HANDLERS: dict[str, _Handler] = {

@@ -1,0 +1,87 @@
+"""A project tree from its files into the database: read in a thread, stored in one transaction."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from interchange.cache import Cache
+from interchange.reader import read_tree
+from interchange.records import FileSink, Notice, TreeRecord
+from interchange.store.trees import TreeImport, adopt_tree, store_tree
+
+# Gives what keeps bytes; they are durable once its block ends.
+Batch = Callable[[], AbstractContextManager[FileSink]]
+
+TRIES: Final = 5
+# serialization_failure and deadlock_detected: the same transaction can succeed the next time.
+PASSING: Final = ("40001", "40P01")
+
+
+class RootUnavailable(Exception):
+    """The root itself cannot be read: no sign that anything in it is gone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    changed: bool
+    agents: int
+    suites: int
+    notices: list[Notice]
+
+
+async def import_tree(
+    connection: AsyncConnection,
+    root: Path,
+    name: str,
+    *,
+    batch: Batch,
+    cache: Cache | None = None,
+    replace_root: bool = False,
+) -> Imported:
+    """Brings what the tree of this name keeps in step with its files."""
+    root = root.resolve()
+    record = await asyncio.to_thread(read_root, root, batch, cache)
+    return await committed(
+        connection, record, lambda: store_tree(connection, record, name=name, root=root, replace_root=replace_root)
+    )
+
+
+async def adopt(connection: AsyncConnection, record: TreeRecord, *, actor: str) -> Imported:
+    """Makes what was read the API's."""
+    return await committed(connection, record, lambda: adopt_tree(connection, record, actor=actor))
+
+
+def read_root(root: Path, batch: Batch, cache: Cache | None = None) -> TreeRecord:
+    """The tree, its bytes kept; raises RootUnavailable where that would say that all is gone."""
+    with batch() as keep:
+        record = read_tree(root, cache, keep)
+    # Asked last: a root that went away meanwhile left a record of a tree half gone.
+    if not root.is_dir():
+        raise RootUnavailable("the root is not a directory that can be read")
+    return record
+
+
+async def committed(
+    connection: AsyncConnection, record: TreeRecord, store: Callable[[], Awaitable[TreeImport]]
+) -> Imported:
+    for _ in range(TRIES - 1):
+        try:
+            return await _stored(connection, record, store)
+        except DBAPIError as error:
+            if getattr(error.orig, "sqlstate", None) not in PASSING:
+                raise
+    return await _stored(connection, record, store)
+
+
+async def _stored(
+    connection: AsyncConnection, record: TreeRecord, store: Callable[[], Awaitable[TreeImport]]
+) -> Imported:
+    async with connection.begin():
+        done = await store()
+    return Imported(done.changed, len(record.agents), len(record.suites), [*record.notices, *done.notices])
