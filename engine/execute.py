@@ -129,6 +129,7 @@ class Reading(SchemaExtension):
         context = self.execution_context
         if context.query and context.graphql_document is None:
             self.document = self.schema.document(context.query, context.validation_rules)
+            self.document.require_choice(context._provided_operation_name)
             context.graphql_document = self.document.tree
             context.pre_execution_errors = self.document.errors
         yield
@@ -190,9 +191,9 @@ class Schema(StrawberrySchema):
             return None
         try:
             plan = self.engine.prepared(definition, document.fragments).plan(values)
-            if not plan.is_backed:
+            if plan.falls_back:
                 self.engine.counters.fell_back += 1
-            elif self.lean:
+            if plan.is_backed and self.lean:
                 return ExecutionResult(data=await self._read(plan, values.coerced, context), errors=None)
         except Exception:
             return None

@@ -159,7 +159,7 @@ def read_cursor(order: Order, types: Sequence[TypeEngine[Any]], text: str, path:
         if isinstance(signature, str) and signature != order.signature:
             raise InvalidArgument("this cursor belongs to another list or order", path)
         return [_parsed(type_, part) for type_, part in zip(types, parts, strict=True)]
-    except (ValueError, TypeError, ArithmeticError):
+    except (ValueError, TypeError, ArithmeticError, RecursionError):
         raise InvalidArgument("this is not a cursor that this server gave out", path) from None
 
 

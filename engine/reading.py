@@ -46,7 +46,7 @@ class Counters:
     compiled: int = 0
     lean: int = 0
     fell_back: int = 0
-    """Root fields of queries that no table backs."""
+    """Queries with a root field that no rows are behind, introspection aside."""
 
 
 @dataclass
@@ -61,6 +61,7 @@ class Plan:
     def __post_init__(self) -> None:
         self.roots = {root.key: root for root in self.operation.roots()}
         self.is_backed = all(root.name == TYPENAME or is_read(root) for root in self.roots.values())
+        self.falls_back = any(not root.name.startswith("__") and not is_read(root) for root in self.roots.values())
 
     def statement(self, key: Hashable, make: Callable[[Selection], ColumnElement[Any]]) -> Statement:
         kept = self.statements.get(key)
@@ -182,6 +183,12 @@ class Document:
         self.tree = tree
         self.errors = errors
         self.fragments = fragments_of(tree)
+        self.operations = sum(isinstance(each, OperationDefinitionNode) for each in tree.definitions)
+
+    def require_choice(self, operation_name: str | None) -> None:
+        """Strawberry would take the first operation where none is named."""
+        if self.operations > 1 and operation_name is None:
+            raise GraphQLError("Must provide operation name if query contains multiple operations.")
 
 
 def fragments_of(document: DocumentNode) -> dict[str, FragmentDetails]:
