@@ -1,4 +1,5 @@
-from starlette.datastructures import MutableHeaders
+from collections.abc import Sequence
+
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 # What an answer that says nothing of its own may do in a browser: nothing.
@@ -9,6 +10,14 @@ DEFAULTS = {
     "referrer-policy": "no-referrer",
     "x-content-type-options": "nosniff",
 }
+
+
+ENCODED = [(name.encode(), value.encode()) for name, value in DEFAULTS.items()]
+
+
+def with_defaults(headers: Sequence[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    present = {name for name, _ in headers}
+    return [*headers, *(header for header in ENCODED if header[0] not in present)]
 
 
 class SafeHeaders:
@@ -22,9 +31,7 @@ class SafeHeaders:
 
         async def send_safely(message: Message) -> None:
             if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                for name, value in DEFAULTS.items():
-                    headers.setdefault(name, value)
+                message["headers"] = with_defaults(message["headers"])
             await send(message)
 
         await self.app(scope, receive, send_safely)

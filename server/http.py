@@ -1,6 +1,6 @@
 """GraphQL over HTTP: https://graphql.github.io/graphql-over-http/draft/."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from http import HTTPStatus
 from types import MappingProxyType
@@ -74,8 +74,15 @@ def misplaced(operation_type: OperationType) -> HTTPException:
     return HTTPException(405, "A mutation must be sent by POST.")
 
 
+def asks_for_page(request: Request, accept: str) -> bool:
+    return request.method == "GET" and "query" not in request.query_params and wants_page(accept)
+
+
 class GraphQLView(GraphQL[Any, None]):
-    """Serves a schema at one address: JSON for clients, a page for browsers, streams for subscriptions."""
+    """Serves a schema at one address: JSON for clients, a page for browsers, streams for subscriptions.
+
+    Single answers are given here; event streams and sockets are Strawberry's.
+    """
 
     websocket_adapter_class = TextSocket
     stream_transport_classes_by_protocol = MappingProxyType({GRAPHQL_SSE_PROTOCOL: EventStream})
@@ -94,26 +101,60 @@ class GraphQLView(GraphQL[Any, None]):
             allowed_origins=allowed_origins,
         )
         self.context = context
-        self.request_adapter_class = partial(BoundedRequest, limit=max_body_bytes)  # type: ignore[assignment]  # called, never derived from
+        self.request_adapter_class = partial(BoundedRequest, limit=max_body_bytes)  # type: ignore[assignment]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await super().__call__(scope, receive, send)
             return
-        response = await self.answer(Request(scope, receive))
+        response = await self.respond(Request(scope, receive))
         await response(scope, receive, send)
 
-    async def answer(self, request: Request) -> Response:
+    async def respond(self, request: Request) -> Response:
+        accept = request.headers.get("accept", "")
         try:
-            return await self.run(request)
+            if request.method not in SINGLE_ANSWERS:
+                raise HTTPException(405, "GraphQL is asked by GET or POST.")
+            if asks_for_page(request, accept):
+                return page("graphiql")
+            if prefers_stream(accept):
+                return await self.run(request)
+            return await self.answer(request, answer_type(accept))
         except HTTPException as refusal:
             return self.refuse(request, refusal)
 
+    async def answer(self, request: Request, media_type: str | None) -> Response:
+        if media_type is None:
+            raise HTTPException(406, f"Answers come as {JSON}, {GRAPHQL_RESPONSE} or {EVENT_STREAM}.")
+        operation = await self.parse_http_body(self.request_adapter_class(request))
+        result = await self.execute(operation, SINGLE_ANSWERS[request.method], self.context(request))
+        answer = await self.process_result(request, result)
+        refused = "data" not in answer and media_type == GRAPHQL_RESPONSE
+        return Response(self.encode_json(answer), 400 if refused else 200, media_type=media_type)
+
+    async def execute(
+        self, operation: GraphQLRequestData, allowed: Iterable[OperationType], context: Any
+    ) -> ExecutionResult:
+        try:
+            return await self.schema.execute(
+                operation.query,
+                variable_values=operation.variables,
+                context_value=context,
+                operation_name=operation.operation_name,
+                allowed_operation_types=allowed,
+                operation_extensions=operation.extensions,
+            )
+        except MissingQueryError as fault:
+            raise HTTPException(400, "The request names no `query`.") from fault
+        except CannotGetOperationTypeError as fault:
+            raise HTTPException(400, fault.as_http_error_reason()) from fault
+        except InvalidOperationTypeError as fault:
+            raise misplaced(fault.operation_type) from fault
+
     def refuse(self, request: Request, refusal: HTTPException) -> Response:
         media_type = answer_type(request.headers.get("accept", "")) or JSON
-        response = Response(
-            self.encode_json({"errors": [{"message": refusal.reason}]}), refusal.status_code, media_type=media_type
-        )
+        body = self.encode_json({"errors": [{"message": refusal.reason}]})
+        response = Response(body, refusal.status_code, media_type=media_type)
         if refusal.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
             response.headers["allow"] = "POST" if request.method == "GET" else "GET, POST"
         return response
@@ -121,32 +162,17 @@ class GraphQLView(GraphQL[Any, None]):
     async def get_context(self, request: Request | WebSocket, response: Response | WebSocket) -> Any:
         return self.context(request)
 
-    async def get_sub_response(self, request: Request | WebSocket) -> Response:
-        response = await super().get_sub_response(request)
-        media_type = answer_type(request.headers.get("accept", ""))
-        if media_type:
-            response.headers["content-type"] = media_type
-        return response
-
     def should_render_graphql_ide(self, request: BaseRequestProtocol) -> bool:
-        asks_nothing = request.method == "GET" and "query" not in request.query_params
-        return asks_nothing and wants_page(request.headers.get("accept", ""))
-
-    async def render_graphql_ide(self, request: Request) -> Response:
-        return page("graphiql")
+        return False
 
     async def parse_http_body(self, request: AsyncHTTPRequestAdapter) -> GraphQLRequestData:
-        accept = request.headers.get("accept", "")
-        streams = prefers_stream(accept)
-        if not streams and answer_type(accept) is None:
-            raise HTTPException(406, f"Answers come as {JSON}, {GRAPHQL_RESPONSE} or {EVENT_STREAM}.")
         parameters = await self.read_parameters(request)
         return GraphQLRequestData(
             query=parameter(parameters, "query", str),
             variables=parameter(parameters, "variables", dict),
             operation_name=parameter(parameters, "operationName", str),
             extensions=parameter(parameters, "extensions", dict),
-            protocol="sse" if streams else "http",
+            protocol="sse" if prefers_stream(request.headers.get("accept", "")) else "http",
         )
 
     async def read_parameters(self, request: AsyncHTTPRequestAdapter) -> Mapping[str, Any]:
@@ -162,46 +188,11 @@ class GraphQLView(GraphQL[Any, None]):
             raise HTTPException(400, "One request carries one operation: batches are not accepted.")
         raise HTTPException(400, "The request body must be a JSON object.")
 
-    async def execute_single(
-        self,
-        request: Request,
-        request_adapter: AsyncHTTPRequestAdapter,
-        sub_response: Response,
-        context: Any,
-        root_value: None,
-        request_data: GraphQLRequestData,
-    ) -> ExecutionResult:
-        try:
-            return await self.schema.execute(
-                request_data.query,
-                variable_values=request_data.variables,
-                context_value=context,
-                operation_name=request_data.operation_name,
-                allowed_operation_types=SINGLE_ANSWERS[request_adapter.method],
-                operation_extensions=request_data.extensions,
-            )
-        except MissingQueryError as fault:
-            raise HTTPException(400, "The request names no `query`.") from fault
-        except CannotGetOperationTypeError as fault:
-            raise HTTPException(400, fault.as_http_error_reason()) from fault
-        except InvalidOperationTypeError as fault:
-            raise misplaced(fault.operation_type) from fault
-
     async def process_result(self, request: Request, result: ExecutionResult) -> GraphQLHTTPResponse:
         answer = await super().process_result(request, result)
         if nothing_ran(result):
             del answer["data"]
         return answer
-
-    def create_response(
-        self, response_data: GraphQLHTTPResponse | list[GraphQLHTTPResponse], sub_response: Response
-    ) -> Response:
-        refused = "data" not in response_data and sub_response.headers["content-type"] == GRAPHQL_RESPONSE
-        return Response(
-            self.encode_json(response_data),
-            status_code=HTTPStatus.BAD_REQUEST if refused else HTTPStatus.OK,
-            headers=dict(sub_response.headers),
-        )
 
     def encode_json(self, data: object) -> bytes:
         return orjson.dumps(data)
