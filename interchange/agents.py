@@ -5,13 +5,13 @@ from pathlib import Path
 
 from interchange.documents import Object, Undecodable, load_toml
 from interchange.files import TreeFiles
-from interchange.forms import text
 from interchange.manifests import Manifest, parse_manifest
 from interchange.reading import Fault, Place
 from interchange.records import AgentRecord, KeptFile, Notice
 from interchange.registry import Registration
 from interchange.sources import GROUND_TRUTH
 from models.base import ManifestState, ReasonCode
+from resolvers.forms import text
 
 DESCRIPTION = "agent.toml"
 MANIFEST = "manifest.json"
@@ -42,6 +42,11 @@ def check_manifest(path: Path) -> list[Notice]:
     except Fault as fault:
         return [Notice(fault.code, fault.message)]
     return []
+
+
+def unit_identity(unit: Path) -> str:
+    """The agent_id in a unit's description."""
+    return _Unit(TreeFiles(unit), "").identity()
 
 
 def _source_digest(files: TreeFiles, unit: str) -> str | None:

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from interchange.forms import storable_text
 from interchange.reading import Fault, shown
 from models.base import ReasonCode
+from resolvers.forms import storable_text
 
 RESULTS = "results"
 PLAN = "plan.json"

@@ -7,10 +7,10 @@ from typing import Any
 from interchange.digests import digest_text
 from interchange.documents import Object, Undecodable, canonical, object_at, storable
 from interchange.files import TreeFiles
-from interchange.forms import instant, objects, sha256, text
 from interchange.reading import Fault, Place, resolve
 from interchange.records import DefectRecord, KeptFile, ObservationRecord
 from models.base import ReasonCode
+from resolvers.forms import instant, objects, sha256, text
 
 SCHEMA = "abb.agent.ground_truth.v1"
 LEAST_OBSERVATIONS = 2

@@ -7,9 +7,9 @@ from typing import Any
 
 from interchange.digests import digest_json
 from interchange.documents import Object, object_at
-from interchange.forms import instant, integer, mapping, objects, sha256, text
 from interchange.reading import Fault, Place
 from models.base import ReasonCode
+from resolvers.forms import instant, integer, mapping, objects, sha256, text
 
 SCHEMA = "abb.suite.plan.v1"
 MOST_CASES_OF_AGENT = 100_000

@@ -7,10 +7,10 @@ from datetime import datetime
 from typing import Any
 
 from interchange.documents import Object, canonical, storable
-from interchange.forms import GREATEST_INTEGER, instant, integer, mapping, sha256, text
 from interchange.records import AttemptRecord, SlotRecord
 from interchange.results import NEEDS_ATTENTION, Result, overlaid
 from models.base import SuiteState
+from resolvers.forms import GREATEST_INTEGER, instant, integer, mapping, sha256, text
 
 _STATES = {
     **dict.fromkeys(("run_started", "suite_started", "suite_resumed", "suite_resume_started"), SuiteState.RUNNING),

@@ -8,10 +8,10 @@ from typing import Any
 
 from interchange.documents import Undecodable, load_toml
 from interchange.files import TreeFiles
-from interchange.forms import storable_text, text
 from interchange.reading import Fault, Place
 from interchange.records import KeptFile, Notice
 from models.base import ReasonCode
+from resolvers.forms import storable_text, text
 
 REGISTRY = Place("", "resources/registry.toml")
 

@@ -4,8 +4,8 @@ from typing import Any
 
 from interchange.digests import digest_text
 from interchange.documents import Object, canonical_decoded, storable
-from interchange.forms import mapping, text
 from models.base import ReasonCode
+from resolvers.forms import mapping, text
 
 UNKNOWN = "unknown"
 COMPLETED = "completed"

@@ -6,10 +6,10 @@ from typing import Any
 from interchange.digests import digest_text
 from interchange.documents import Object, Undecodable, canonical, object_at
 from interchange.files import TreeFiles
-from interchange.forms import instant, integer, objects, sha256, text
 from interchange.reading import Fault, Place
 from interchange.records import KeptFile, Notice, SidecarRecord
 from models.base import ReasonCode
+from resolvers.forms import instant, integer, objects, sha256, text
 
 SCHEMA = "abb.ground_truth.assessments.v1"
 SIDECAR = "ground_truth/assessments.json"

@@ -78,21 +78,30 @@ def ground(record: FromClause) -> Join:
     )
 
 
-def reason(record: FromClause, conflicting: ColumnElement[bool]) -> ColumnElement[ReasonCode | None]:
-    """Why a record joined with its `ground` does not count; null where it does."""
+def reason(
+    record: FromClause,
+    conflicting: ColumnElement[bool],
+    revision: ColumnElement[str] = defects.c.ground_truth_sha256,
+    source: ColumnElement[str] = defects.c.source_sha256,
+) -> ColumnElement[ReasonCode | None]:
+    """Why a record joined with its `ground` does not count; null where it does.
+
+    `revision` and `source` are what the record must be bound to: those of the present defect, unless a protocol froze
+    others.
+    """
     decided = or_(record.c.case_reproduced.is_not(None), record.c.judge_detected.is_not(None))
     fault_between = record.c.fault_step.between
     return case(
         (suites.c.fault.is_not(None), suites.c.fault),
         (suites.c.retired_at.is_not(None), ReasonCode.UNAVAILABLE_SUITE),
         (conflicting, ReasonCode.CONFLICTING_ASSESSMENTS),
-        (current(agents, defects).is_not(True), ReasonCode.UNKNOWN_DEFECT),
+        (or_(defects.c.id.is_(None), current(agents, defects).is_not(True)), ReasonCode.UNKNOWN_DEFECT),
         (fault_between(3, 4), record.c.fault_code),
-        (defects.c.ground_truth_sha256 != record.c.ground_truth_sha256, ReasonCode.STALE_REVISION),
+        (revision != record.c.ground_truth_sha256, ReasonCode.STALE_REVISION),
         (fault_between(5, 8), record.c.fault_code),
         (suites.c.provenance != Provenance.CANONICAL, ReasonCode.NO_PROVENANCE),
         (suite_agents.c.agent_id.is_(None), ReasonCode.UNKNOWN_AGENT),
-        (suite_agents.c.source_sha256.is_distinct_from(defects.c.source_sha256), ReasonCode.SOURCE_MISMATCH),
+        (suite_agents.c.source_sha256.is_distinct_from(source), ReasonCode.SOURCE_MISMATCH),
         (cases.c.id.is_(None), ReasonCode.UNKNOWN_CASE_SLOT),
         (fault_between(9, 11), record.c.fault_code),
         (cases.c.artifact_sha256.is_distinct_from(record.c.case_sha256), ReasonCode.CASE_DIGEST_MISMATCH),

@@ -285,6 +285,7 @@ def defects_of(agent: FromClause) -> Select[Any]:
         select(*sums)
         .join(suite, suite.c.id == counted.c.suite_pk)
         .where(counted.c.defect_pk == defects.c.id, in_scope(agent.c.evaluator, suite))
+        .correlate(defects, agent)
         .lateral("sums")
     )
     return (

@@ -39,10 +39,10 @@ def suite_warnings(_parent: FromClause) -> Select[Any]:
 
 def ground_truth_warnings(parent: FromClause) -> Select[Any]:
     """All other warnings: what imports left out, and each record that does not count."""
-    everything = union_all(
-        _told(import_warnings.c.code.not_in(ABOUT_SUITES), _concerns(parent.c.evaluator)), _refused(parent.c.evaluator)
-    ).subquery("warnings")
-    return select(everything)
+    told = _told(import_warnings.c.code.not_in(ABOUT_SUITES), _concerns(parent))
+    refused = _refused(parent.c.evaluator)
+    # Each part refers to the parent by itself: the select around them cannot correlate for them.
+    return select(union_all(told.correlate(parent), refused.correlate(parent)).subquery("warnings"))
 
 
 def warnings_of_agent(agent: FromClause) -> Select[Any]:
@@ -58,8 +58,8 @@ def _told(*which: ColumnElement[bool]) -> Select[Any]:
     ).where(*which)
 
 
-def _concerns(evaluator: ColumnElement[str | None]) -> ColumnElement[bool]:
-    named = suite_agents.alias("named")
+def _concerns(parent: FromClause) -> ColumnElement[bool]:
+    evaluator, named = parent.c.evaluator, suite_agents.alias("named")
     touched = (
         select(suites.c.id)
         .join(named, named.c.suite_pk == suites.c.id)
@@ -68,6 +68,7 @@ def _concerns(evaluator: ColumnElement[str | None]) -> ColumnElement[bool]:
             suites.c.evaluator == evaluator,
             or_(suites.c.suite_id == import_warnings.c.suite_id, named.c.agent_id == import_warnings.c.agent_id),
         )
+        .correlate(import_warnings, parent)
     )
     return or_(evaluator.is_(None), touched.exists())
 

@@ -11,6 +11,7 @@ from models.base import (
     Keeper,
     Provenance,
     ReasonCode,
+    Role,
     SuiteState,
 )
 
@@ -23,6 +24,7 @@ __all__ = [
     "Keeper",
     "Provenance",
     "ReasonCode",
+    "Role",
     "SuiteState",
 ]
 
@@ -34,6 +36,7 @@ for vocabulary in (
     GroundTruthStatus,
     Provenance,
     ReasonCode,
+    Role,
     SuiteState,
 ):
     strawberry.enum(vocabulary)

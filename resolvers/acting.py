@@ -1,0 +1,28 @@
+"""Who acts, and in which transaction."""
+
+from dataclasses import dataclass, field
+
+from sqlalchemy import insert
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from models import Action
+from models.base import table
+
+# What readers can listen to.
+OVERVIEW = "overview"
+
+
+@dataclass(slots=True)
+class Acting:
+    """One mutation on its way: rules read and write through its connection, in the name of its actor."""
+
+    connection: AsyncConnection
+    actor: str
+    # What readers that listen should hear of once this is committed.
+    topics: set[str] = field(default_factory=set)
+
+    async def note(self, mutation: str, subject: str | None) -> None:
+        """Keep who did it."""
+        await self.connection.execute(
+            insert(table(Action)).values(actor=self.actor, mutation=mutation, subject=subject)
+        )

@@ -1,0 +1,70 @@
+"""Why a rule says no. Each error carries what the caller needs; where it goes in an answer is not known here."""
+
+from dataclasses import dataclass
+
+from sqlmodel import SQLModel
+
+from models.base import ReasonCode, Role
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A row by its model and key."""
+
+    model: type[SQLModel]
+    key: int | str
+
+
+class RuleError(Exception):
+    """Nothing was written. The message is for the caller."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+
+class InvalidInput(RuleError):
+    """A value is wrong in itself; `path` leads to it from the input."""
+
+    def __init__(self, message: str, path: tuple[str, ...], code: ReasonCode | None = None) -> None:
+        super().__init__(message)
+        self.path = path
+        self.code = code
+
+
+class NotFound(RuleError):
+    def __init__(self, message: str, path: tuple[str, ...]) -> None:
+        super().__init__(message)
+        self.path = path
+
+
+class Forbidden(RuleError):
+    def __init__(self, required: Role) -> None:
+        super().__init__(f"This needs the role {required}.")
+        self.required = required
+
+
+class Duplicate(RuleError):
+    """The name or identity is taken."""
+
+    def __init__(self, message: str, existing: Subject) -> None:
+        super().__init__(message)
+        self.existing = existing
+
+
+class Conflict(RuleError):
+    """What exists holds something else, or has a newer version than the one sent."""
+
+    def __init__(self, message: str, existing: Subject, current_version: int | None = None) -> None:
+        super().__init__(message)
+        self.existing = existing
+        self.current_version = current_version
+
+
+class Refused(RuleError):
+    """An integrity rule refuses it."""
+
+    def __init__(self, message: str, code: ReasonCode, subject: Subject | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.subject = subject

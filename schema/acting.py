@@ -1,0 +1,113 @@
+"""Mutations: the role that each needs, the transaction around it, and the union that it answers."""
+
+import functools
+import inspect
+import operator
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+from typing import Annotated, Any, Protocol, TypeAlias
+
+import strawberry
+from graphql import GraphQLObjectType
+from graphql.execution.collect_fields import FieldDetailsList
+from graphql.pyutils import Path
+from sqlalchemy.exc import DBAPIError
+from strawberry.types import Info
+from strawberry.utils.str_converters import capitalize_first, to_camel_case
+
+from engine.execute import Executor
+from engine.references import Ref
+from models.base import Role
+from resolvers.access import Viewer, require
+from resolvers.acting import Acting
+from schema.results import Forbidden
+
+ROLE = "role"
+ATTEMPTS = 5
+# Serialization failure and deadlock: what Postgres asks to try again.
+TRANSIENT = frozenset({"40001", "40P01"})
+
+
+class Context(Protocol):
+    """What mutations want of a request."""
+
+    viewer: Viewer
+    acting: Acting
+
+    def transaction(self) -> AbstractAsyncContextManager[None]:
+        """Opens `acting`, commits when left in peace, and tells listeners afterwards."""
+        ...
+
+
+Request: TypeAlias = Info[Context, None]
+Resolver: TypeAlias = Callable[..., Awaitable[Any]]
+
+
+class ActingExecutor(Executor):
+    """Keeps the transaction of a mutation open until its payload has been read in it."""
+
+    def execute_field(
+        self,
+        parent_type: GraphQLObjectType,
+        source: Any,
+        field_details_list: FieldDetailsList,
+        path: Path,
+        position_context: Any,
+    ) -> Any:
+        arguments = (parent_type, source, field_details_list, path, position_context)
+        if parent_type is not self.schema.mutation_type:
+            return super().execute_field(*arguments)
+        return self._in_transaction(functools.partial(super().execute_field, *arguments))
+
+    async def _in_transaction(self, execute: Callable[[], Any]) -> Any:
+        async with self.context_value.transaction():
+            result = execute()
+            return await result if inspect.isawaitable(result) else result
+
+
+def mutation(role: Role, *errors: type) -> Callable[[Resolver], Any]:
+    """A mutation for callers of this role or a higher one, which can fail in these ways.
+
+    Its result is a union of what the resolver returns, those errors and Forbidden. A rule that raises leaves nothing
+    behind, and what Postgres could not bring in line with others is tried again.
+    """
+
+    def decorate(resolver: Resolver) -> Any:
+        payload = inspect.get_annotations(resolver)["return"]
+        name = f"{capitalize_first(to_camel_case(resolver.__name__))}Result"
+
+        @functools.wraps(resolver)
+        async def act(self: Any, info: Request, **given: Any) -> Any:
+            require(info.context.viewer, role)
+            result = await _repeated(info.context.acting, lambda: resolver(self, info, **given))
+            await info.context.acting.note(resolver.__name__, _subject(result))
+            return result
+
+        members = functools.reduce(operator.or_, (payload, *errors, Forbidden))
+        union = Annotated[members, strawberry.union(name)]  # type: ignore[valid-type]  # made here, not declared
+        act.__annotations__ = {**resolver.__annotations__, "return": union}
+        return strawberry.mutation(act, description=inspect.getdoc(resolver), metadata={ROLE: role})
+
+    return decorate
+
+
+async def _repeated(acting: Acting, resolve: Callable[[], Awaitable[Any]]) -> Any:
+    for _ in range(ATTEMPTS - 1):
+        try:
+            return await _whole(acting, resolve)
+        except DBAPIError as error:
+            if getattr(error.orig, "sqlstate", None) not in TRANSIENT:
+                raise
+    return await _whole(acting, resolve)
+
+
+async def _whole(acting: Acting, resolve: Callable[[], Awaitable[Any]]) -> Any:
+    async with acting.connection.begin_nested():
+        return await resolve()
+
+
+def _subject(payload: Any) -> str | None:
+    """What a payload is about: the first row that it refers to."""
+    references = (value for value in vars(payload).values() if isinstance(value, Ref))
+    found = next(references, None)
+    return None if found is None else f"{found.type_name}:{found.key}"
