@@ -6,6 +6,7 @@ from typing import Any
 
 from interchange.documents import canonical
 from interchange.sources import source_digest
+from resolvers.canonical import digest_text
 
 __all__ = ["digest_json", "digest_text", "file_digest", "source_digest"]
 
@@ -13,11 +14,6 @@ __all__ = ["digest_json", "digest_text", "file_digest", "source_digest"]
 def file_digest(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def digest_text(text: str) -> str:
-    """Raises UnicodeEncodeError where a lone surrogate leaves the text without bytes."""
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def digest_json(value: Any) -> str:

@@ -11,6 +11,7 @@ import orjson
 
 from interchange.reading import Place
 from models.base import ReasonCode
+from resolvers.canonical import spelled
 
 # The records of other programs have any shape; readers check each field that they use.
 Object = dict[str, Any]
@@ -47,7 +48,6 @@ def _constant(_: str) -> NoReturn:
     raise Undecodable("has NaN or Infinity")
 
 
-_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 _DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_float=_finite, parse_constant=_constant)
 
 
@@ -93,7 +93,7 @@ def load_toml(data: bytes) -> Object:
 def canonical(value: Any) -> str:
     """Keys sorted, no spaces, numbers as Python prints them; lone surrogates stay."""
     try:
-        return _ENCODER.encode(value)
+        return spelled(value)
     except RecursionError as error:
         raise Undecodable("is nested too deeply") from error
 

@@ -1,0 +1,124 @@
+"""Changing an assessment on purpose, against the version that its reviewer saw."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Row, and_, func, select, update
+
+from models import Assessment
+from models.assessments import IDENTITY
+from models.base import AssessmentStatus, Keeper, ReasonCode
+from resolvers.acting import OVERVIEW, Acting
+from resolvers.errors import Conflict, InvalidInput, NotFound, Refused, Subject
+from resolvers.forms import text
+from resolvers.judgement import agents, assessments, defects, judge, suites
+from resolvers.reasons import MESSAGES
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """A new decision in place of the present one, about the same revisions."""
+
+    case_reproduced: bool | None
+    judge_detected: bool | None
+    rationale: str
+    reviewed_by: str
+    reviewed_at: datetime
+
+
+async def revise(acting: Acting, key: int, expected_version: int, revision: Revision) -> int:
+    _require_form(revision)
+    row = await _locked(acting, key, expected_version)
+    await _change(
+        acting,
+        row,
+        case_reproduced=revision.case_reproduced,
+        judge_detected=revision.judge_detected,
+        rationale=revision.rationale,
+        reviewed_by=revision.reviewed_by,
+        reviewed_at=revision.reviewed_at,
+        status=AssessmentStatus.REFUSED,
+        reason=row.reason or ReasonCode.EXECUTION_INCOMPLETE,
+    )
+    await judge(acting.connection, _same_identity(row))
+    await _require_acceptance(acting, row)
+    return key
+
+
+async def withdraw(acting: Acting, key: int, expected_version: int, rationale: str) -> int:
+    """The decision no longer stands; what it was stays in its history, and another may take its place."""
+    _require_text(rationale, "rationale")
+    row = await _locked(acting, key, expected_version)
+    await _change(acting, row, rationale=rationale, status=AssessmentStatus.WITHDRAWN, reason=None)
+    await judge(acting.connection, _same_identity(row))
+    return key
+
+
+def _require_form(revision: Revision) -> None:
+    if revision.judge_detected and not revision.case_reproduced:
+        raise InvalidInput(MESSAGES[ReasonCode.INVALID_DECISION], ("judge_detected",), ReasonCode.INVALID_DECISION)
+    _require_text(revision.reviewed_by, "reviewed_by")
+    _require_text(revision.rationale, "rationale")
+
+
+def _require_text(value: str, name: str) -> None:
+    if text(value) is None:
+        raise InvalidInput(f"{name} must be text that says something.", (name,), ReasonCode.INVALID_FIELD)
+
+
+async def _locked(acting: Acting, key: int, expected_version: int) -> Row[Any]:
+    """The record, its ground shared with other writers, as the caller saw it; else why it cannot be changed."""
+    present = (await acting.connection.execute(select(assessments).where(assessments.c.id == key))).one_or_none()
+    if present is None or present.fault_code is not None or present.echo:
+        raise NotFound("No assessment has this id.", ("id",))
+    await _lock_ground(acting, present)
+    mine = select(assessments).where(assessments.c.id == key).with_for_update()
+    row = (await acting.connection.execute(mine)).one()
+    subject = Subject(Assessment, key)
+    if row.keeper == Keeper.TREE:
+        raise Refused(await _owner(acting, row), ReasonCode.TREE_OWNED, subject)
+    if row.version != expected_version:
+        raise Conflict("The assessment was changed since that version.", subject, row.version)
+    if row.status == AssessmentStatus.WITHDRAWN:
+        raise Refused("The assessment was withdrawn: record a new one.", ReasonCode.INVALID_DECISION, subject)
+    return row
+
+
+async def _lock_ground(acting: Acting, row: Row[Any]) -> None:
+    for locked in (
+        select(suites.c.id).where(suites.c.id == row.suite_pk),
+        select(agents.c.id).where(agents.c.agent_id == row.agent_id),
+        select(defects.c.id).where(defects.c.id == row.defect_pk),
+    ):
+        await acting.connection.execute(locked.with_for_update(read=True))
+
+
+async def _owner(acting: Acting, row: Row[Any]) -> str:
+    directory = await acting.connection.scalar(select(suites.c.directory).where(suites.c.id == row.suite_pk))
+    return f"A project tree keeps this record: change it in {directory}/ground_truth/assessments.json there."
+
+
+async def _change(acting: Acting, row: Row[Any], **values: Any) -> None:
+    await acting.connection.execute(
+        update(assessments)
+        .where(assessments.c.id == row.id)
+        .values(
+            version=row.version + 1,
+            recorded_by=acting.actor,
+            recorded_at=func.clock_timestamp(),
+            echo=False,
+            **values,
+        )
+    )
+    acting.topics.add(OVERVIEW)
+
+
+def _same_identity(row: Row[Any]) -> Any:
+    return and_(*(assessments.c[name] == row._mapping[name] for name in IDENTITY))
+
+
+async def _require_acceptance(acting: Acting, row: Row[Any]) -> None:
+    judged = await acting.connection.scalar(select(assessments.c.reason).where(assessments.c.id == row.id))
+    if judged is not None and not row.trial:
+        raise Refused(MESSAGES[judged], judged, Subject(Assessment, row.id))
