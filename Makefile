@@ -20,7 +20,7 @@ export UV_NO_PROGRESS := 1
 install: $(VENV)/.project
 
 serve: install $(PAGE)
-	@exec $(BIN)/assay serve
+	@exec $(BIN)/assay serve --demo
 
 test: install $(PAGE)
 	$(BIN)/pytest

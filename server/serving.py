@@ -9,6 +9,8 @@ import uvicorn
 
 from server.app import create_app
 from server.database import database_url
+from server.demo import load_demo
+from server.files import file_store
 from server.logs import configure_logs
 from server.migrations import migrate
 from server.refusal import Fault, Refusal
@@ -75,11 +77,17 @@ def service(settings: Settings, dsn: str) -> Service:
     return Service(config)
 
 
-def serve(settings: Settings) -> None:
+async def prepare(settings: Settings, dsn: str, *, with_demo: bool) -> None:
+    await migrate(dsn)
+    if with_demo:
+        await load_demo(dsn, file_store(settings))
+
+
+def serve(settings: Settings, *, with_demo: bool = False) -> None:
     configure_logs(settings)
     refuse_strangers(settings)
     # SIGTERM ends us as Ctrl-C does: through every `finally`, also while we start.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with suppress(KeyboardInterrupt), listening(settings) as listener, database_url(settings) as dsn:
-        asyncio.run(migrate(dsn))
+        asyncio.run(prepare(settings, dsn, with_demo=with_demo))
         service(settings, dsn).run(sockets=[listener])

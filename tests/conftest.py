@@ -6,9 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from server.app import create_app
+from server.demo import load_demo
+from server.files import file_store
 from server.migrations import migrate
 from server.postgres import embedded
+from server.settings import Settings
 from tests.databases import created, name_of
+from tests.live import serving
 
 
 @pytest.fixture(scope="session")
@@ -48,3 +53,13 @@ async def database(postgres: str, migrated_template: str) -> AsyncIterator[str]:
     """The DSN of a new database with all tables and no rows."""
     async with created(postgres, template=migrated_template) as dsn:
         yield dsn
+
+
+@pytest.fixture(scope="session")
+async def demo(postgres: str, migrated_template: str, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
+    """The address of a service that holds the demo tree, to read from."""
+    settings = Settings(data_dir=tmp_path_factory.mktemp("demo"))
+    async with created(postgres, template=migrated_template) as dsn:
+        await load_demo(dsn, file_store(settings))
+        async with serving(create_app(settings, dsn)) as host:
+            yield f"http://{host}"
