@@ -1,10 +1,8 @@
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 import asyncpg
-import orjson
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker, create_async_engine
 
 from server.postgres import embedded
@@ -71,13 +69,9 @@ def write_engine(dsn: str, connections: int = 1) -> AsyncEngine:
         pool_size=connections,
         max_overflow=0,
         pool_pre_ping=True,
-        json_serializer=to_json,
-        json_deserializer=orjson.loads,
+        # Tables hold JSON as text in its own spelling, which decoding would lose.
+        json_deserializer=str,
     )
-
-
-def to_json(value: Any) -> str:
-    return orjson.dumps(value).decode()
 
 
 @asynccontextmanager
