@@ -11,6 +11,7 @@ from server.app import create_app
 from server.database import database_url
 from server.demo import load_demo
 from server.files import file_store
+from server.http import MAX_BODY_BYTES
 from server.logs import configure_logs
 from server.migrations import migrate
 from server.refusal import Fault, Refusal
@@ -68,6 +69,7 @@ def service(settings: Settings, dsn: str) -> Service:
         create_app(settings, dsn),
         loop="uvloop",
         http="httptools",
+        ws_max_size=MAX_BODY_BYTES,
         lifespan="on",
         log_config=None,
         access_log=False,
