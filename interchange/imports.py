@@ -45,7 +45,7 @@ async def import_tree(
     replace_root: bool = False,
 ) -> Imported:
     """Brings what the tree of this name keeps in step with its files."""
-    root = root.resolve()
+    root = await asyncio.to_thread(root.resolve)
     record = await asyncio.to_thread(read_root, root, batch, cache)
     return await committed(
         connection, record, lambda: store_tree(connection, record, name=name, root=root, replace_root=replace_root)

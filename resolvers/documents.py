@@ -1,14 +1,17 @@
 """The overview as the document `abb.benchmark.overview.v1`: finished JSON from one statement."""
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from sqlalchemy import JSON, ColumnElement, FromClause, Select, Text, cast, func, literal, select
-from sqlalchemy.dialects.postgresql import aggregate_order_by
 
 from resolvers import defects, warnings
 from resolvers.agents import discovery_rate
 from resolvers.overview import AGENTS, defects_of, overview, suites_of
 from resolvers.sql import url_segment
+
+Show = Callable[[FromClause], ColumnElement[Any]]
+Order = Callable[[FromClause], Sequence[ColumnElement[Any]]]
 
 SCHEMA = "abb.benchmark.overview.v1"
 SOURCE_SCHEMA = "abb.evaluation.source.v1"
@@ -110,7 +113,8 @@ def _object(**members: ColumnElement[Any]) -> ColumnElement[Any]:
     return func.json_build_object(*(part for name, value in members.items() for part in (name, value)), type_=JSON)
 
 
-def _list(rows: Select[Any], show: Any, order: Any) -> ColumnElement[Any]:
+def _list(rows: Select[Any], show: Show, order: Order) -> ColumnElement[Any]:
     row = rows.subquery()
-    shown = select(func.json_agg(aggregate_order_by(show(row), *order(row)), type_=JSON)).select_from(row)
-    return func.coalesce(shown.correlate_except(row).scalar_subquery(), literal("[]", Text).cast(JSON))
+    shown = func.json_agg(show(row), type_=JSON).aggregate_order_by(*order(row))
+    found = select(shown).select_from(row).correlate_except(row).scalar_subquery()
+    return func.coalesce(found, cast(literal("[]", Text), JSON))

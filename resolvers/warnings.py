@@ -1,5 +1,6 @@
 """The warnings of the overview: what imports left out, and each record that does not count."""
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from sqlalchemy import (
@@ -29,7 +30,7 @@ import_warnings = table(ImportWarning)
 
 ABOUT_SUITES = (ReasonCode.UNAVAILABLE_SUITE, ReasonCode.AMBIGUOUS_SUITE)
 
-ORDER = (lambda row: row.c.rank, lambda row: row.c.place)
+ORDER: Sequence[Callable[[FromClause], ColumnElement[Any]]] = (lambda row: row.c.rank, lambda row: row.c.place)
 
 
 def suite_warnings(_parent: FromClause) -> Select[Any]:
