@@ -9,7 +9,7 @@ from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.routing import BaseRoute, Mount
 
-from server import downloads, graphql, health, metrics
+from server import documents, downloads, graphql, health, metrics
 from server.database import connected
 from server.files import FileStore, file_store
 from server.headers import SafeHeaders
@@ -27,6 +27,7 @@ def routes() -> list[BaseRoute]:
         *health.routes,
         *metrics.routes,
         *downloads.routes,
+        *documents.routes,
         *graphql.routes(),
         Mount("/static", PageFiles()),
     ]
