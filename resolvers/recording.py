@@ -1,12 +1,7 @@
-"""Recording decisions: the checks before one is accepted, and one decision per identity.
+"""Recording decisions: the checks before one is accepted, and one decision per identity."""
 
-Writers share the locks of a decision's ground, whose changers hold them alone, and take them in the order Suite,
-agent, defect. Whoever changes an Attempt has locked its Suite. Writers of one identity wait for each other.
-"""
-
-import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass, fields
+from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any
 
@@ -38,15 +33,15 @@ from resolvers.acting import OVERVIEW, Acting
 from resolvers.errors import Conflict, InvalidInput, Refused, RuleError, Subject
 from resolvers.forms import text
 from resolvers.judgement import agents, assessments, attempts, defects, ground, reason, suites
+from resolvers.locks import Identity, hold
 from resolvers.reasons import MESSAGES
-from resolvers.sql import among
 
 trial_suites, protocol_agents, protocol_defects = table(TrialSuite), table(ProtocolAgent), table(ProtocolDefect)
 claims = table(ReviewClaim)
 
 DIFFERS = "Another decision stands under this identity: revise or withdraw that one, or let it stand."
 # Places in the order of checks, where the form of a decision may be at fault: judgement.reason names them all.
-CONTRADICTION, REVIEW = 7, 8
+DECISIONS, CONTRADICTION, REVIEW = 6, 7, 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,17 +61,19 @@ class Decision:
     reviewed_by: str
     reviewed_at: datetime
     rationale: str
+    # The decision that was left out, where null would have meant that there is none.
+    omitted: str | None = None
 
     @property
-    def identity(self) -> tuple[Any, ...]:
-        return astuple(self)[:5]
+    def identity(self) -> Identity:
+        return (self.suite_id, self.agent_id, self.case_index, self.attempt_id, self.defect_id)
 
     @property
     def words(self) -> tuple[Any, ...]:
-        return astuple(self)[5:]
+        return tuple(getattr(self, name) for name in WORDS)
 
 
-WORDS = tuple(field.name for field in fields(Decision))[5:]
+WORDS = tuple(field.name for field in fields(Decision))[5:13]
 TYPES: Mapping[str, Any] = {
     "place": Integer(),
     "suite_id": Text(),
@@ -135,7 +132,7 @@ _Step = RuleError | int | _Write | _Repeated
 
 async def record(acting: Acting, decisions: Sequence[Decision]) -> list[Outcome]:
     """Write decisions in their order, each with its own outcome; what is not accepted changes nothing."""
-    await _lock(acting, decisions)
+    await hold(acting.connection, [decision.identity for decision in decisions if not identity_fault(decision)])
     grounds, held = await _grounds(acting, decisions), await _held(acting, decisions)
     batch = _Batch(grounds, held)
     steps = [batch.step(place, decision) for place, decision in enumerate(decisions)]
@@ -215,7 +212,7 @@ class _Batch:
 
 def identity_fault(decision: Decision) -> InvalidInput | None:
     """The first part of an identity that is none."""
-    for name in ("agent_id", "attempt_id", "defect_id"):
+    for name in ("suite_id", "agent_id", "attempt_id", "defect_id"):
         if text(getattr(decision, name)) is None:
             return InvalidInput(f"{name} must be text that says something.", (name,), ReasonCode.INVALID_FIELD)
     if decision.case_index < 0:
@@ -225,6 +222,9 @@ def identity_fault(decision: Decision) -> InvalidInput | None:
 
 def form_fault(decision: Decision) -> tuple[int, InvalidInput] | None:
     """The first fault of form beyond the identity, and its place in the order of checks."""
+    if decision.omitted:
+        message = f"{decision.omitted} must be given: true, false, or null for no decision."
+        return DECISIONS, InvalidInput(message, (decision.omitted,), ReasonCode.INVALID_FIELD)
     if decision.judge_detected and not decision.case_reproduced:
         message = MESSAGES[ReasonCode.INVALID_DECISION]
         return CONTRADICTION, InvalidInput(message, ("judge_detected",), ReasonCode.INVALID_DECISION)
@@ -248,24 +248,6 @@ def _is_live(row: Row[Any]) -> bool:
     return bool(row.status != AssessmentStatus.WITHDRAWN)
 
 
-async def _lock(acting: Acting, decisions: Sequence[Decision]) -> None:
-    connection = acting.connection
-    keys = func.unnest(literal(sorted({_lock_key(decision) for decision in decisions}), ARRAY(BigInteger)))
-    await connection.execute(select(func.pg_advisory_xact_lock(keys.column_valued("key"))))
-    for locked, names in (
-        (suites.c.suite_id, {decision.suite_id for decision in decisions}),
-        (agents.c.agent_id, {decision.agent_id for decision in decisions}),
-        (defects.c.defect_id, {decision.defect_id for decision in decisions}),
-    ):
-        rows = select(locked.table.c.id).where(among(locked, sorted(names))).order_by(locked.table.c.id)
-        await connection.execute(rows.with_for_update(read=True))
-
-
-def _lock_key(decision: Decision) -> int:
-    digest = hashlib.blake2b(repr(decision.identity).encode(errors="backslashreplace"), digest_size=8).digest()
-    return int.from_bytes(digest, signed=True)
-
-
 def _given(decisions: Sequence[Decision]) -> FromClause:
     """The decisions as rows, with the Suites that they name."""
     columns: dict[str, list[Any]] = {name: [] for name in TYPES}
@@ -273,7 +255,7 @@ def _given(decisions: Sequence[Decision]) -> FromClause:
         if identity_fault(decision):
             continue
         step, fault = form_fault(decision) or (None, None)
-        values = (place, *astuple(decision), step, fault and fault.code)
+        values = (place, *decision.identity, *decision.words, step, fault and fault.code)
         for name, value in zip(TYPES, values, strict=True):
             columns[name].append(value)
     arrays = (literal(values, ARRAY(TYPES[name])) for name, values in columns.items())

@@ -12,7 +12,8 @@ from models.base import AssessmentStatus, Keeper, ReasonCode
 from resolvers.acting import OVERVIEW, Acting
 from resolvers.errors import Conflict, InvalidInput, NotFound, Refused, Subject
 from resolvers.forms import text
-from resolvers.judgement import agents, assessments, defects, judge, suites
+from resolvers.judgement import assessments, judge, suites
+from resolvers.locks import hold
 from resolvers.reasons import MESSAGES
 
 
@@ -69,12 +70,16 @@ def _require_text(value: str, name: str) -> None:
 
 async def _locked(acting: Acting, key: int, expected_version: int) -> Row[Any]:
     """The record, its ground shared with other writers, as the caller saw it; else why it cannot be changed."""
-    present = (await acting.connection.execute(select(assessments).where(assessments.c.id == key))).one_or_none()
-    if present is None or present.fault_code is not None or present.echo:
+    shown = and_(assessments.c.id == key, assessments.c.fault_code.is_(None), ~assessments.c.echo)
+    claimed = await acting.connection.execute(
+        select(suites.c.suite_id, *(assessments.c[name] for name in IDENTITY[1:]))
+        .join(suites, suites.c.id == assessments.c.suite_pk)
+        .where(shown)
+    )
+    if (identity := claimed.one_or_none()) is None:
         raise NotFound("No assessment has this id.", ("id",))
-    await _lock_ground(acting, present)
-    mine = select(assessments).where(assessments.c.id == key).with_for_update()
-    row = (await acting.connection.execute(mine)).one()
+    await hold(acting.connection, [tuple(identity)])
+    row = (await acting.connection.execute(select(assessments).where(shown))).one()
     subject = Subject(Assessment, key)
     if row.keeper == Keeper.TREE:
         raise Refused(await _owner(acting, row), ReasonCode.TREE_OWNED, subject)
@@ -83,15 +88,6 @@ async def _locked(acting: Acting, key: int, expected_version: int) -> Row[Any]:
     if row.status == AssessmentStatus.WITHDRAWN:
         raise Refused("The assessment was withdrawn: record a new one.", ReasonCode.INVALID_DECISION, subject)
     return row
-
-
-async def _lock_ground(acting: Acting, row: Row[Any]) -> None:
-    for locked in (
-        select(suites.c.id).where(suites.c.id == row.suite_pk),
-        select(agents.c.id).where(agents.c.agent_id == row.agent_id),
-        select(defects.c.id).where(defects.c.id == row.defect_pk),
-    ):
-        await acting.connection.execute(locked.with_for_update(read=True))
 
 
 async def _owner(acting: Acting, row: Row[Any]) -> str:

@@ -73,7 +73,7 @@ def mutation(role: Role, *errors: type) -> Callable[[Resolver], Any]:
     """
 
     def decorate(resolver: Resolver) -> Any:
-        payload = inspect.get_annotations(resolver)["return"]
+        signature = inspect.signature(resolver)
         name = f"{capitalize_first(to_camel_case(resolver.__name__))}Result"
 
         @functools.wraps(resolver)
@@ -83,9 +83,12 @@ def mutation(role: Role, *errors: type) -> Callable[[Resolver], Any]:
             await info.context.acting.note(resolver.__name__, _subject(result))
             return result
 
-        members = functools.reduce(operator.or_, (payload, *errors, Forbidden))
+        members = functools.reduce(operator.or_, (signature.return_annotation, *errors, Forbidden))
         union = Annotated[members, strawberry.union(name)]  # type: ignore[valid-type]  # made here, not declared
         act.__annotations__ = {**resolver.__annotations__, "return": union}
+        # What wraps() leaves would lead back to the resolver's own result.
+        del act.__wrapped__
+        act.__signature__ = signature.replace(return_annotation=union)  # type: ignore[attr-defined]
         return strawberry.mutation(act, description=inspect.getdoc(resolver), metadata={ROLE: role})
 
     return decorate

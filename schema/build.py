@@ -3,8 +3,11 @@ from typing import Any
 from strawberry.schema.config import StrawberryConfig
 
 from engine.execute import Schema as EngineSchema
+from schema.acting import ActingExecutor
 from schema.masking import MaskedSchema
+from schema.mutation import Mutation
 from schema.query import Query
+from schema.results import HANDLERS
 from schema.scalars import SCALARS
 
 
@@ -13,4 +16,11 @@ class Schema(MaskedSchema, EngineSchema):
 
 
 def build(**options: Any) -> Schema:
-    return Schema(Query, config=StrawberryConfig(scalar_map=SCALARS), **options)
+    return Schema(
+        Query,
+        mutation=Mutation,
+        executor=ActingExecutor,
+        exception_handlers=HANDLERS,
+        config=StrawberryConfig(scalar_map=SCALARS),
+        **options,
+    )

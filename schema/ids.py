@@ -1,0 +1,12 @@
+from engine.encode import read_global_id
+from engine.sources import definition_of
+from resolvers.errors import NotFound
+
+
+def key_of(type_: type, id_: str, path: tuple[str, ...]) -> int:
+    """The key in the global id of a row of that type; an id that nobody gave out fails the request."""
+    type_name, key = read_global_id(id_, ("input", *path))
+    name = definition_of(type_).name
+    if type_name != name or not key.isdecimal():
+        raise NotFound(f"This is not the id of an {name}.", path)
+    return int(key)
