@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, dataclass_transform
 
 import strawberry
 from sqlalchemy import FromClause
@@ -67,7 +67,8 @@ class BackedField(StrawberryField):
         self._arguments = value
 
     def get_result(self, source: Any, info: Any, args: list[Any], kwargs: Any) -> Any:
-        return ASKED
+        """Within an object that a resolver made itself, what it put there."""
+        return ASKED if source is None else getattr(source, self.python_name)
 
     def _declared(self) -> list[StrawberryArgument]:
         match self.source:
@@ -157,6 +158,7 @@ def nodes(*, description: str | None = None) -> Any:
     return _field(NodesByIds(), description)
 
 
+@dataclass_transform(kw_only_default=True, field_specifiers=(column, computed, embedded, one, items, many))
 def backed(
     rows: FromClause | Rows | None = None,
     *,

@@ -31,6 +31,10 @@ class InvalidInput(RuleError):
         self.path = path
         self.code = code
 
+    def within(self, *place: str) -> "InvalidInput":
+        """The same fault, told from where the value is a part."""
+        return InvalidInput(self.message, (*place, *self.path), self.code)
+
 
 class NotFound(RuleError):
     def __init__(self, message: str, path: tuple[str, ...]) -> None:

@@ -82,7 +82,9 @@ class Finding:
 
 def require_text(value: str, path: tuple[str, ...]) -> None:
     if text(value) is None:
-        raise InvalidInput(f"{path[-1]} must be text that says something.", path, ReasonCode.INVALID_FIELD)
+        raise InvalidInput(
+            "This must be text that says something, without NUL and lone surrogates.", path, ReasonCode.INVALID_FIELD
+        )
 
 
 async def require_sound(connection: AsyncConnection, agent_pk: int, defect_id: str, finding: Finding) -> None:

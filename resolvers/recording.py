@@ -43,6 +43,8 @@ DIFFERS = "Another decision stands under this identity: revise or withdraw that 
 # Places in the order of checks, where the form of a decision may be at fault: judgement.reason names them all.
 DECISIONS, CONTRADICTION, REVIEW = 6, 7, 8
 
+WORDLESS = "This must be text that says something, without NUL and lone surrogates."
+
 
 @dataclass(frozen=True, slots=True)
 class Decision:
@@ -214,24 +216,23 @@ def identity_fault(decision: Decision) -> InvalidInput | None:
     """The first part of an identity that is none."""
     for name in ("suite_id", "agent_id", "attempt_id", "defect_id"):
         if text(getattr(decision, name)) is None:
-            return InvalidInput(f"{name} must be text that says something.", (name,), ReasonCode.INVALID_FIELD)
+            return InvalidInput(WORDLESS, (name,), ReasonCode.INVALID_FIELD)
     if decision.case_index < 0:
-        return InvalidInput("case_index must be 0 or more.", ("case_index",), ReasonCode.INVALID_FIELD)
+        return InvalidInput("An index must be 0 or more.", ("case_index",), ReasonCode.INVALID_FIELD)
     return None
 
 
 def form_fault(decision: Decision) -> tuple[int, InvalidInput] | None:
     """The first fault of form beyond the identity, and its place in the order of checks."""
     if decision.omitted:
-        message = f"{decision.omitted} must be given: true, false, or null for no decision."
+        message = "A decision must be given: true, false, or null for none."
         return DECISIONS, InvalidInput(message, (decision.omitted,), ReasonCode.INVALID_FIELD)
     if decision.judge_detected and not decision.case_reproduced:
         message = MESSAGES[ReasonCode.INVALID_DECISION]
         return CONTRADICTION, InvalidInput(message, ("judge_detected",), ReasonCode.INVALID_DECISION)
     for name in ("reviewed_by", "rationale"):
         if text(getattr(decision, name)) is None:
-            message = f"{name} must be text that says something."
-            return REVIEW, InvalidInput(message, (name,), ReasonCode.INVALID_FIELD)
+            return REVIEW, InvalidInput(WORDLESS, (name,), ReasonCode.INVALID_FIELD)
     return None
 
 

@@ -65,7 +65,9 @@ def _require_form(revision: Revision) -> None:
 
 def _require_text(value: str, name: str) -> None:
     if text(value) is None:
-        raise InvalidInput(f"{name} must be text that says something.", (name,), ReasonCode.INVALID_FIELD)
+        raise InvalidInput(
+            "This must be text that says something, without NUL and lone surrogates.", (name,), ReasonCode.INVALID_FIELD
+        )
 
 
 async def _locked(acting: Acting, key: int, expected_version: int) -> Row[Any]:

@@ -123,6 +123,8 @@ class AssessmentMutations:
     @mutation(Role.REVIEWER, InvalidInput, Conflict, Refused)
     async def record_assessment(self, info: Request, input: RecordAssessmentInput) -> RecordAssessmentPayload:
         (outcome,) = await recording.record(info.context.acting, [input.assessment.decision()])
+        if isinstance(outcome.error, errors.InvalidInput):
+            raise outcome.error.within("assessment")
         if outcome.error:
             raise outcome.error
         return RecordAssessmentPayload(assessment=ref(Assessment, outcome.key), created=outcome.created)
@@ -163,7 +165,7 @@ class AssessmentMutations:
 
 def decided(value: bool | None, name: str) -> bool | None:
     if value is UNSET:
-        message = f"{name} must be given: true, false, or null for no decision."
+        message = "A decision must be given: true, false, or null for none."
         raise errors.InvalidInput(message, (name,), Code.INVALID_FIELD)
     return value
 

@@ -4,10 +4,10 @@ from strawberry.schema.config import StrawberryConfig
 
 from engine.execute import Schema as EngineSchema
 from schema.acting import ActingExecutor
+from schema.handlers import HANDLERS
 from schema.masking import MaskedSchema
 from schema.mutation import Mutation
 from schema.query import Query
-from schema.results import HANDLERS
 from schema.scalars import SCALARS
 
 

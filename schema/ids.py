@@ -1,3 +1,5 @@
+from strawberry.utils.str_converters import to_camel_case
+
 from engine.encode import read_global_id
 from engine.sources import definition_of
 from resolvers.errors import NotFound
@@ -5,7 +7,7 @@ from resolvers.errors import NotFound
 
 def key_of(type_: type, id_: str, path: tuple[str, ...]) -> int:
     """The key in the global id of a row of that type; an id that nobody gave out fails the request."""
-    type_name, key = read_global_id(id_, ("input", *path))
+    type_name, key = read_global_id(id_, ("input", *map(to_camel_case, path)))
     name = definition_of(type_).name
     if type_name != name or not key.isdecimal():
         raise NotFound(f"This is not the id of an {name}.", path)

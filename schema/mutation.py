@@ -2,8 +2,10 @@ import strawberry
 
 from schema.assessment_mutations import AssessmentMutations
 from schema.defect_mutations import DefectMutations
+from schema.protocols import ProtocolMutations
+from schema.reviews import ReviewMutations
 
 
 @strawberry.type
-class Mutation(DefectMutations, AssessmentMutations):
+class Mutation(DefectMutations, AssessmentMutations, ReviewMutations, ProtocolMutations):
     pass

@@ -7,12 +7,14 @@ from schema.agents import Agent, Defect
 from schema.assessments import Assessment
 from schema.files import File
 from schema.overview import BenchmarkOverview
+from schema.protocols import ProtocolQueries
+from schema.reviews import ReviewQueries
 from schema.scalars import Sha256
 from schema.suites import Attempt, Suite
 
 
 @backed()
-class Query:
+class Query(ReviewQueries, ProtocolQueries):
     node: Node | None = node()
     nodes: list[Node | None] = nodes()
     agent: Agent | None = lookup(

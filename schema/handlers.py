@@ -1,0 +1,86 @@
+"""The one place that maps what rules raise to the members of a mutation's union."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import strawberry
+from strawberry.utils.str_converters import to_camel_case
+
+from engine.graph import Node
+from engine.references import ref
+from models import Agent as Agents
+from models import Assessment as Assessments
+from models import Attempt as Attempts
+from models import Defect as Defects
+from models import DiscoveryProtocol as DiscoveryProtocols
+from models import Suite as Suites
+from resolvers import errors
+from resolvers.errors import Subject
+from schema.agents import Agent, Defect
+from schema.assessments import Assessment
+from schema.protocols import DiscoveryProtocol
+from schema.results import Conflict, Duplicate, Forbidden, InvalidInput, NotFound, Refused
+from schema.suites import Attempt, Suite
+
+NODES: dict[type, type[Node]] = {
+    Agents: Agent,
+    Assessments: Assessment,
+    Attempts: Attempt,
+    Defects: Defect,
+    DiscoveryProtocols: DiscoveryProtocol,
+    Suites: Suite,
+}
+
+
+def node_of(subject: Subject) -> Node:
+    return ref(NODES[subject.model], subject.key)
+
+
+def graphql_path(path: Iterable[str]) -> list[str]:
+    """Where a value stands in the input, by the names of the graph."""
+    return [to_camel_case(part) for part in path]
+
+
+class _InvalidInput(strawberry.ExceptionHandler[errors.InvalidInput, InvalidInput]):
+    def handle(self, exception: errors.InvalidInput, *, field: Any, info: Any) -> InvalidInput:
+        return InvalidInput(message=exception.message, path=graphql_path(exception.path), code=exception.code)
+
+
+class _NotFound(strawberry.ExceptionHandler[errors.NotFound, NotFound]):
+    def handle(self, exception: errors.NotFound, *, field: Any, info: Any) -> NotFound:
+        return NotFound(message=exception.message, path=graphql_path(exception.path))
+
+
+class _Forbidden(strawberry.ExceptionHandler[errors.Forbidden, Forbidden]):
+    def handle(self, exception: errors.Forbidden, *, field: Any, info: Any) -> Forbidden:
+        return Forbidden(message=exception.message, required=exception.required)
+
+
+class _Duplicate(strawberry.ExceptionHandler[errors.Duplicate, Duplicate]):
+    def handle(self, exception: errors.Duplicate, *, field: Any, info: Any) -> Duplicate:
+        return Duplicate(message=exception.message, existing=node_of(exception.existing))
+
+
+class _Conflict(strawberry.ExceptionHandler[errors.Conflict, Conflict]):
+    def handle(self, exception: errors.Conflict, *, field: Any, info: Any) -> Conflict:
+        return Conflict(
+            message=exception.message,
+            existing=node_of(exception.existing),
+            current_version=exception.current_version,
+        )
+
+
+class _Refused(strawberry.ExceptionHandler[errors.Refused, Refused]):
+    def handle(self, exception: errors.Refused, *, field: Any, info: Any) -> Refused:
+        subject = node_of(exception.subject) if exception.subject else None
+        return Refused(message=exception.message, code=exception.code, subject=subject)
+
+
+HANDLERS: list[strawberry.ExceptionHandler[Any, Any]] = [
+    _InvalidInput(),
+    _NotFound(),
+    _Forbidden(),
+    _Duplicate(),
+    _Conflict(),
+    _Refused(),
+]
