@@ -10,8 +10,8 @@ from resolvers.acting import OVERVIEW, Acting
 from resolvers.agents import MANIFEST_SCHEMA
 from resolvers.canonical import spelled
 from resolvers.errors import Conflict, Duplicate, NotFound, Refused, Subject
-from resolvers.findings import Finding, require_sound, require_text
-from resolvers.forms import MOST_RECORDS
+from resolvers.findings import Finding, require_sound
+from resolvers.forms import MOST_RECORDS, require_text
 from resolvers.judgement import judge
 
 agents, defects, revisions, observations = table(Agent), table(Defect), table(DefectRevision), table(Observation)

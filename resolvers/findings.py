@@ -13,7 +13,7 @@ from models import Defect, DefectRevision, File, Observation
 from models.base import ReasonCode, table
 from resolvers.canonical import digest_text, spelled
 from resolvers.errors import InvalidInput, Refused
-from resolvers.forms import text
+from resolvers.forms import require_text
 from resolvers.sql import among
 
 defects, revisions, observations, files = table(Defect), table(DefectRevision), table(Observation), table(File)
@@ -78,13 +78,6 @@ class Finding:
         except (UnicodeEncodeError, ValueError, RecursionError):
             message = "extra must be a document that has a canonical text: no lone surrogates, no NaN, not too deep."
             raise InvalidInput(message, ("defect", "extra"), ReasonCode.INVALID_FIELD) from None
-
-
-def require_text(value: str, path: tuple[str, ...]) -> None:
-    if text(value) is None:
-        raise InvalidInput(
-            "This must be text that says something, without NUL and lone surrogates.", path, ReasonCode.INVALID_FIELD
-        )
 
 
 async def require_sound(connection: AsyncConnection, agent_pk: int, defect_id: str, finding: Finding) -> None:

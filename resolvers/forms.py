@@ -4,6 +4,11 @@ import re
 from datetime import UTC, datetime
 from typing import Any
 
+from models.base import ReasonCode
+from resolvers.errors import InvalidInput
+
+WORDLESS = "This must be text that says something, without NUL and lone surrogates."
+
 GREATEST_INTEGER = 2**31 - 1
 MOST_RECORDS = 10_000
 
@@ -51,3 +56,8 @@ def objects(value: Any, most: int = MOST_RECORDS) -> list[dict[str, Any]] | None
 def mapping(value: Any) -> dict[str, Any]:
     """The object there, or an empty one."""
     return value if isinstance(value, dict) else {}
+
+
+def require_text(value: str, path: tuple[str, ...]) -> None:
+    if text(value) is None:
+        raise InvalidInput(WORDLESS, path, ReasonCode.INVALID_FIELD)

@@ -10,7 +10,7 @@ from models import DiscoveryProtocol, ProtocolAgent, ProtocolDefect, Suite, Tria
 from models.base import EvaluationSourceStatus, Provenance, ReasonCode, table
 from resolvers.acting import Acting
 from resolvers.errors import Conflict, Duplicate, InvalidInput, NotFound, Refused, Subject
-from resolvers.findings import require_text
+from resolvers.forms import require_text
 from resolvers.judgement import agents, current, defects, suite_agents, suites
 from resolvers.sql import among
 
@@ -100,7 +100,7 @@ async def _frozen(acting: Acting, place: int, member: Member) -> Sequence[Row[An
         .order_by(defects.c.position, defects.c.id)
         .with_for_update(read=True, of=defects)
     )
-    found: Sequence[Row[Any]] = rows.all()
+    found = rows.all()
     missing = set(member.defect_ids) - {row.defect_id for row in found}
     if missing:
         message = f"{member.agent_id} has no current defect {', '.join(sorted(missing))}."

@@ -31,7 +31,7 @@ from models.assessments import IDENTITY
 from models.base import AssessmentStatus, Keeper, ReasonCode, table
 from resolvers.acting import OVERVIEW, Acting
 from resolvers.errors import Conflict, InvalidInput, Refused, RuleError, Subject
-from resolvers.forms import text
+from resolvers.forms import WORDLESS, text
 from resolvers.judgement import agents, assessments, attempts, defects, ground, reason, suites
 from resolvers.locks import Identity, hold
 from resolvers.reasons import MESSAGES
@@ -42,8 +42,6 @@ claims = table(ReviewClaim)
 DIFFERS = "Another decision stands under this identity: revise or withdraw that one, or let it stand."
 # Places in the order of checks, where the form of a decision may be at fault: judgement.reason names them all.
 DECISIONS, CONTRADICTION, REVIEW = 6, 7, 8
-
-WORDLESS = "This must be text that says something, without NUL and lone surrogates."
 
 
 @dataclass(frozen=True, slots=True)

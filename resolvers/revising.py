@@ -11,7 +11,7 @@ from models.assessments import IDENTITY
 from models.base import AssessmentStatus, Keeper, ReasonCode
 from resolvers.acting import OVERVIEW, Acting
 from resolvers.errors import Conflict, InvalidInput, NotFound, Refused, Subject
-from resolvers.forms import text
+from resolvers.forms import require_text
 from resolvers.judgement import assessments, judge, suites
 from resolvers.locks import hold
 from resolvers.reasons import MESSAGES
@@ -49,7 +49,7 @@ async def revise(acting: Acting, key: int, expected_version: int, revision: Revi
 
 async def withdraw(acting: Acting, key: int, expected_version: int, rationale: str) -> int:
     """The decision no longer stands; what it was stays in its history, and another may take its place."""
-    _require_text(rationale, "rationale")
+    require_text(rationale, ("rationale",))
     row = await _locked(acting, key, expected_version)
     await _change(acting, row, rationale=rationale, status=AssessmentStatus.WITHDRAWN, reason=None)
     await judge(acting.connection, _same_identity(row))
@@ -59,15 +59,8 @@ async def withdraw(acting: Acting, key: int, expected_version: int, rationale: s
 def _require_form(revision: Revision) -> None:
     if revision.judge_detected and not revision.case_reproduced:
         raise InvalidInput(MESSAGES[ReasonCode.INVALID_DECISION], ("judge_detected",), ReasonCode.INVALID_DECISION)
-    _require_text(revision.reviewed_by, "reviewed_by")
-    _require_text(revision.rationale, "rationale")
-
-
-def _require_text(value: str, name: str) -> None:
-    if text(value) is None:
-        raise InvalidInput(
-            "This must be text that says something, without NUL and lone surrogates.", (name,), ReasonCode.INVALID_FIELD
-        )
+    require_text(revision.reviewed_by, ("reviewed_by",))
+    require_text(revision.rationale, ("rationale",))
 
 
 async def _locked(acting: Acting, key: int, expected_version: int) -> Row[Any]:
