@@ -82,7 +82,7 @@ def _require_distinct(cohort: Sequence[Member]) -> None:
         names.add(member.agent_id)
 
 
-async def _frozen(acting: Acting, place: int, member: Member) -> Sequence[Row[Any]]:
+async def _frozen(acting: Acting, place: int, member: Member) -> list[Row[Any]]:
     """The member's defects as they are now, held so that none changes before the protocol stands."""
     for value in (member.agent_id, *member.defect_ids):
         require_text(value, ("cohort", str(place)))
@@ -100,7 +100,7 @@ async def _frozen(acting: Acting, place: int, member: Member) -> Sequence[Row[An
         .order_by(defects.c.position, defects.c.id)
         .with_for_update(read=True, of=defects)
     )
-    found = rows.all()
+    found: list[Any] = list(rows)
     missing = set(member.defect_ids) - {row.defect_id for row in found}
     if missing:
         message = f"{member.agent_id} has no current defect {', '.join(sorted(missing))}."
