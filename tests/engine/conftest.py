@@ -8,14 +8,19 @@ from tests.engine.library import Desk, built, filled
 
 
 @pytest.fixture(scope="session")
-async def shelves(postgres: str) -> AsyncIterator[asyncpg.Connection]:
-    """A library that tests read and leave as it is."""
+async def library_dsn(postgres: str) -> AsyncIterator[str]:
     async with created(postgres, template="template0") as dsn:
-        connection = await asyncpg.connect(dsn, server_settings={"timezone": "UTC"})
-        await built(connection)
-        await filled(connection)
-        yield connection
-        await connection.close()
+        yield dsn
+
+
+@pytest.fixture(scope="session")
+async def shelves(library_dsn: str) -> AsyncIterator[asyncpg.Connection]:
+    """A library that tests read and leave as it is."""
+    connection = await asyncpg.connect(library_dsn, server_settings={"timezone": "UTC"})
+    await built(connection)
+    await filled(connection)
+    yield connection
+    await connection.close()
 
 
 @pytest.fixture

@@ -276,6 +276,11 @@ class Subscription:
 def schema(**options: Any) -> Schema:
     config = StrawberryConfig(
         scalar_map={
+            datetime: strawberry.scalar(
+                name="DateTime",
+                serialize=lambda value: value.isoformat().replace("+00:00", "Z"),
+                parse_value=datetime.fromisoformat,
+            ),
             Json: strawberry.scalar(name="JSON", serialize=lambda value: value, parse_value=lambda value: value),
         }
     )
