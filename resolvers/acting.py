@@ -10,6 +10,8 @@ from models.base import table
 
 # What readers can listen to.
 OVERVIEW = "overview"
+# What every process listens to, for the database itself announces it: see migration 0004.
+TOKENS = "tokens"
 
 
 @dataclass(slots=True)
