@@ -1,26 +1,30 @@
 """The engine within Strawberry: what it reads is spliced into the answer as the text that Postgres gave."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import orjson
 from graphql import (
+    GraphQLError,
     GraphQLNonNull,
     GraphQLOutputType,
     GraphQLResolveInfo,
     OperationDefinitionNode,
-    OperationType,
     get_operation_ast,
     parse,
+    specified_rules,
 )
 from graphql.execution.collect_fields import FieldDetailsList
 from graphql.execution.values import get_variable_values
+from graphql.language import OperationType as Kind
 from graphql.pyutils import Path
 from strawberry.extensions import SchemaExtension
 from strawberry.schema.schema import Schema as StrawberrySchema
 from strawberry.schema.schema import StrawberryGraphQLCoreExecutionContext, validate_document
 from strawberry.types import ExecutionResult
+from strawberry.types.execution import PreExecutionError
+from strawberry.types.graphql import OperationType
 
 from engine.collect import TYPENAME, Selected
 from engine.limits import Limits, require_few_roots
@@ -119,34 +123,27 @@ def _named(info: GraphQLResolveInfo[Any]) -> str:
 
 
 class Reading(SchemaExtension):
-    """Spares a known document its parsing and validation, and a query of nothing but rows graphql-core's execution."""
+    """Spares a known document its parsing and validation."""
 
     def __init__(self, schema: "Schema") -> None:
         self.schema = schema
-        self.document: Document | None = None
 
     def on_operation(self) -> Any:
         context = self.execution_context
         if context.query and context.graphql_document is None:
-            self.document = self.schema.document(context.query, context.validation_rules)
-            self.document.require_choice(context._provided_operation_name)
-            context.graphql_document = self.document.tree
-            context.pre_execution_errors = self.document.errors
-        yield
-
-    async def on_execute(self) -> AsyncIterator[None]:
-        context = self.execution_context
-        if self.document is not None:
-            definition = get_operation_ast(self.document.tree, context.operation_name)
-            if definition is not None and definition.operation is OperationType.QUERY:
-                context.result = await self.schema.answer(
-                    self.document, definition, context.variables or {}, context.context
-                )
+            document = self.schema.document(context.query, context.validation_rules)
+            document.require_choice(context._provided_operation_name)
+            context.graphql_document = document.tree
+            context.pre_execution_errors = document.errors
         yield
 
 
 class Schema(StrawberrySchema):
-    """A Strawberry schema whose backed types are read by the engine. `lean` only makes it faster."""
+    """A Strawberry schema whose backed types are read by the engine.
+
+    `lean` only makes it faster: a query of nothing but rows spares itself Strawberry and graphql-core, unless an
+    extension wants to see it.
+    """
 
     def __init__(
         self,
@@ -154,13 +151,15 @@ class Schema(StrawberrySchema):
         *,
         limits: Limits | None = None,
         lean: bool = True,
+        executor: type[Executor] = Executor,
         extensions: Iterable[type[SchemaExtension] | Callable[[], SchemaExtension]] = (),
         **options: Any,
     ) -> None:
+        self.extended = list(extensions)
         super().__init__(
             query,
-            extensions=[*extensions, lambda: Reading(self)],
-            execution_context_class=Executor,
+            extensions=[*self.extended, lambda: Reading(self)],
+            execution_context_class=executor,
             **options,
         )
         self.limits = limits or Limits()
@@ -176,6 +175,45 @@ class Schema(StrawberrySchema):
         errors = validate_document(self._schema, tree, rules) or require_few_roots(tree, self.limits)
         document = Document(tree, errors)
         return document if errors or len(text) > LONGEST_KEPT else self._documents.keep(text, document)
+
+    async def execute(
+        self,
+        query: str | None,
+        variable_values: dict[str, Any] | None = None,
+        context_value: Any = None,
+        root_value: Any = None,
+        operation_name: str | None = None,
+        allowed_operation_types: Iterable[OperationType] | None = None,
+        operation_extensions: dict[str, Any] | None = None,
+    ) -> ExecutionResult:
+        if query and not self.extended:
+            answer = await self._quickly(query, variable_values or {}, context_value, operation_name)
+            if answer is not None:
+                return answer
+        return await super().execute(
+            query,
+            variable_values,
+            context_value,
+            root_value,
+            operation_name,
+            allowed_operation_types,
+            operation_extensions,
+        )
+
+    async def _quickly(
+        self, query: str, variables: dict[str, Any], context: Context, operation_name: str | None
+    ) -> ExecutionResult | None:
+        try:
+            document = self.document(query, tuple(specified_rules))
+            document.require_choice(operation_name)
+        except GraphQLError as fault:
+            return PreExecutionError(data=None, errors=[fault])
+        if document.errors:
+            return PreExecutionError(data=None, errors=document.errors)
+        definition = get_operation_ast(document.tree, operation_name)
+        if definition is None or definition.operation is not Kind.QUERY:
+            return None
+        return await self.answer(document, definition, variables, context)
 
     async def answer(
         self, document: Document, definition: OperationDefinitionNode, variables: dict[str, Any], context: Context
