@@ -18,6 +18,7 @@ from engine.sources import (
     Embedded,
     Expression,
     Filter,
+    Guard,
     NodeById,
     NodesByIds,
     Ordering,
@@ -167,13 +168,15 @@ def backed(
     filters: Sequence[str | Filter] = (),
     orders: Sequence[str] = (),
     visible: Expression | None = None,
+    guard: Guard | None = None,
     name: str | None = None,
 ) -> Callable[[type[T]], type[T]]:
     """A GraphQL type over these rows; its docstring is its description, and a bare annotation a column of that name.
 
     Without rows the type is embedded in another one's row, or every field that leads to it brings `rows` of its own.
     Lists are in the order of the columns in `position`, then of the key. `visible` is what lists show without
-    `includeRetired`. Filters and orders name fields.
+    `includeRetired`. Filters and orders name fields. `guard` stands before every statement that reads such rows,
+    however they are reached.
     """
 
     def decorate(cls: type[T]) -> type[T]:
@@ -189,6 +192,7 @@ def backed(
             filters=tuple(filters),
             orders=tuple(orders),
             visible=visible,
+            guard=guard,
         )
         return made
 

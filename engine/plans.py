@@ -1,7 +1,7 @@
 """Plans: the statements of an operation, compiled once for every shape that its variables take."""
 
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -9,6 +9,7 @@ from sqlalchemy import ColumnElement, select
 from sqlalchemy.dialects.postgresql import asyncpg
 
 from engine.limits import Budget
+from engine.sources import Guard
 from engine.values import Binder, Parameters, Values
 
 K = TypeVar("K", bound=Hashable)
@@ -65,6 +66,7 @@ class Statement:
     bound: Sequence[Bound]
     unused: Sequence[Binder]
     budget: Budget
+    guards: Sequence[Guard]
 
     def arguments(self, values: Values) -> list[Any]:
         for binder in self.unused:
@@ -76,7 +78,9 @@ class Statement:
         return arguments
 
 
-def compiled(value: ColumnElement[Any], parameters: Parameters, budget: Budget) -> Statement:
+def compiled(
+    value: ColumnElement[Any], parameters: Parameters, budget: Budget, guards: Iterable[Guard] = ()
+) -> Statement:
     made = select(value).compile(dialect=DIALECT)
     # What is executed literally becomes part of the text here; the rest keeps its place.
     state = made.construct_expanded_state()
@@ -93,4 +97,4 @@ def compiled(value: ColumnElement[Any], parameters: Parameters, budget: Budget) 
             given = state.parameters[name]
             constants.append(process(given) if process else given)
     unused = [binder for name, binder in parameters.binders.items() if name not in names]
-    return Statement(state.statement, constants, bound, unused, budget)
+    return Statement(state.statement, constants, bound, unused, budget, tuple(guards))

@@ -69,8 +69,9 @@ class Plan:
             return kept
         self.counters.compiled += 1
         parameters, budget = Parameters(), Budget(self.limits)
-        made = make(Selection(self.operation, parameters, budget))
-        return self.statements.keep(key, compiled(made, parameters, budget))
+        selection = Selection(self.operation, parameters, budget)
+        made = make(selection)
+        return self.statements.keep(key, compiled(made, parameters, budget, selection.guards))
 
 
 def is_read(root: Selected) -> bool:
@@ -171,6 +172,8 @@ class Engine:
         return type_
 
     async def _ask(self, statement: Statement, values: Values, context: Context) -> str | None:
+        for guard in statement.guards:
+            guard(context)
         arguments = statement.arguments(values)
         self.counters.statements += 1
         return await context.fetch(statement.sql, arguments)

@@ -17,7 +17,7 @@ from engine.limits import Budget, Sizes
 from engine.pages import Page, Shown, order_of_list
 from engine.paging import bindable
 from engine.rows import Found, given, related
-from engine.sources import Backing, Embedded, Expression, Relation, Value, backing_of
+from engine.sources import Backing, Embedded, Expression, Guard, Relation, Value, backing_of
 from engine.values import Parameters
 
 UNPAGED = 10
@@ -45,6 +45,7 @@ class Selection:
         self.operation = operation
         self.parameters = parameters
         self.budget = budget
+        self.guards: dict[Guard, None] = {}
 
     def relation(
         self, field: Selected, relation: Relation, parent: FromClause | None, around: Sizes = ()
@@ -69,9 +70,15 @@ class Selection:
         values: Mapping[str, Expression] | None = None,
     ) -> ColumnElement[Any]:
         """One object over one row; `values` stand in for what the type declares."""
-        backing = backing_behind(type_)
+        backing = self._guarded(type_)
         fields = self._within(field, type_)
         return json_object([(each.key, self._member(backing, each, row, around, values or {})) for each in fields])
+
+    def _guarded(self, type_: GraphQLObjectType) -> Backing:
+        backing = backing_behind(type_)
+        if backing.guard is not None:
+            self.guards[backing.guard] = None
+        return backing
 
     def _member(
         self, backing: Backing, field: Selected, row: FromClause, around: Sizes, values: Mapping[str, Expression]
@@ -122,7 +129,7 @@ class Selection:
         around: Sizes,
     ) -> ColumnElement[Any]:
         target = node_type(type_)
-        backing = backing_behind(target)
+        backing = self._guarded(target)
         found = self._listed(field, backing, related(relation, backing, parent, self._given(field, relation)))
         order = order_of_list(backing, relation.order_by, field.arguments.get("orderBy"), found.row)
         page = Page(field, found, order, self.parameters)

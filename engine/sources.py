@@ -23,6 +23,9 @@ Rows: TypeAlias = Callable[..., Select[Any]]
 
 Ordering: TypeAlias = Callable[[FromClause], ColumnElement[Any]]
 
+Guard: TypeAlias = Callable[[Any], None]
+"""Takes a request's context and raises where that request may not see such rows."""
+
 
 @dataclass(frozen=True)
 class Argument:
@@ -94,6 +97,7 @@ class Backing:
     filters: tuple[str | Filter, ...]
     orders: tuple[str, ...]
     visible: Expression | None
+    guard: Guard | None
 
     @property
     def name(self) -> str:
