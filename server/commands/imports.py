@@ -1,0 +1,91 @@
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from server.commands import app
+from server.commands.faults import told_at
+
+if TYPE_CHECKING:
+    from interchange.imports import Imported
+    from server.opening import Opened
+
+ACTOR = "local"
+
+Root = Annotated[Path | None, typer.Argument(exists=True, file_okay=False, help="The root of a project tree.")]
+Log = Annotated[
+    Path | None, typer.Option("--log", metavar="FILE", exists=True, dir_okay=False, help="A result log without a plan.")
+]
+Name = Annotated[str, typer.Option("--as", metavar="NAME", help="What the tree is called here.")]
+ReplaceRoot = Annotated[bool, typer.Option("--replace-root", help="The tree of this name has moved to this root.")]
+Adopt = Annotated[bool, typer.Option("--adopt", help="Let the API keep what the tree brings.")]
+Json = Annotated[bool, typer.Option("--json", help="Say what was done as JSON.")]
+
+
+@app.command("import")
+def import_(
+    root: Root = None,
+    log: Log = None,
+    name: Name = "tree",
+    replace_root: ReplaceRoot = False,
+    adopt: Adopt = False,
+    as_json: Json = False,
+) -> None:
+    """Bring the database in step with a project tree, or take in one result log."""
+    from server.opening import opened
+
+    if (root is None) == (log is None):
+        raise typer.BadParameter("give either ROOT or --log FILE")
+    if root is None:
+        done = opened(lambda to: import_log(to, log or Path()))
+    elif adopt:
+        done = opened(lambda to: adopt_root(to, root))
+    else:
+        done = opened(lambda to: import_root(to, root, name, replace_root))
+    tell(done, name if root and not adopt else str(root or log), as_json)
+
+
+async def import_root(to: "Opened", root: Path, name: str, replace_root: bool) -> "Imported":
+    from interchange.imports import import_tree
+    from interchange.store.trees import RootMismatch
+    from server.refusal import Fault, Refusal
+
+    try:
+        return await import_tree(to.connection, root, name, batch=to.files.batch, replace_root=replace_root)
+    except RootMismatch as error:
+        raise Refusal(Fault(str(root), "ROOT_MISMATCH", f"{error} (--as NAME or --replace-root)")) from error
+
+
+async def adopt_root(to: "Opened", root: Path) -> "Imported":
+    import asyncio
+
+    from interchange.imports import adopt, read_root
+
+    return await adopt(to.connection, await asyncio.to_thread(read_root, root, to.files.batch), actor=ACTOR)
+
+
+async def import_log(to: "Opened", log: Path) -> "Imported":
+    from interchange.imports import adopt
+    from interchange.legacy import read_log
+    from interchange.records import TreeRecord
+
+    with told_at(log), to.files.batch() as keep:
+        suite = read_log(log, keep)
+    record = TreeRecord(registry_valid=True, agents=[], suites=[suite], suite_faults=[], notices=[], files=[])
+    return await adopt(to.connection, record, actor=ACTOR)
+
+
+def tell(done: "Imported", place: str, as_json: bool) -> None:
+    from dataclasses import asdict
+
+    import orjson
+
+    from server.refusal import Fault
+
+    if as_json:
+        print(orjson.dumps(asdict(done)).decode())
+        return
+    for notice in done.notices:
+        print(Fault(place, notice.code, notice.message))
+    news = "in step now" if done.changed else "nothing new"
+    print(f"{place}: {news}: {done.agents} agents, {done.suites} Suites, {len(done.notices)} warnings")
