@@ -5,7 +5,8 @@ from sqlalchemy import Connection
 from sqlmodel import SQLModel
 
 import models  # noqa: F401 -- fills the metadata
-from server.database import database_url, write_engine
+from server.database import database_url
+from server.migrations import migration_engine
 from server.settings import Settings
 
 
@@ -16,7 +17,7 @@ def run(connection: Connection) -> None:
 
 
 async def run_at(dsn: str) -> None:
-    engine = write_engine(dsn)
+    engine = migration_engine(dsn)
     async with engine.begin() as connection:
         await connection.run_sync(run)
     await engine.dispose()

@@ -8,13 +8,13 @@ from server.refusal import Refusal
 
 @contextmanager
 def exit_statuses() -> Iterator[None]:
-    """0 done, 1 refused, 2 wrong usage (which typer sees to)."""
+    """0 done, 1 refused, 2 wrong usage."""
     try:
         yield
     except Refusal as refusal:
         for fault in refusal.faults:
             print(fault, file=sys.stderr)
-        sys.exit(1)
+        sys.exit(refusal.status)
 
 
 def main() -> None:

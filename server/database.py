@@ -6,10 +6,18 @@ import asyncpg
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker, create_async_engine
 
 from server.postgres import embedded
+from server.refusal import Fault, Refusal
 from server.settings import Settings
 
 # Timestamps are shown as the session writes them.
 SERVER_SETTINGS = {"timezone": "UTC", "application_name": "assay"}
+
+# A URL that says nothing sensible is a ValueError of asyncpg's own.
+UNREACHABLE = (OSError, asyncpg.PostgresError, asyncpg.InterfaceError)
+
+
+class DatabaseUnavailable(Refusal):
+    """No connection could be made."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +65,10 @@ def connector(dsn: str) -> Callable[[], Awaitable[asyncpg.Connection]]:
     """asyncpg understands every libpq URL; SQLAlchemy would pass its parameters on as keywords."""
 
     async def connect() -> asyncpg.Connection:
-        return await asyncpg.connect(plain(dsn), max_cacheable_statement_size=0, server_settings=SERVER_SETTINGS)
+        try:
+            return await asyncpg.connect(plain(dsn), max_cacheable_statement_size=0, server_settings=SERVER_SETTINGS)
+        except UNREACHABLE as error:
+            raise DatabaseUnavailable(Fault("ASSAY_DATABASE_URL", "DATABASE_UNAVAILABLE", str(error))) from error
 
     return connect
 

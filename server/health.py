@@ -1,13 +1,12 @@
 import asyncio
 
-import asyncpg
 from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from server.database import Database
+from server.database import UNREACHABLE, Database, DatabaseUnavailable
 
 PATIENCE = 5.0
 
@@ -27,7 +26,7 @@ async def readyz(request: Request) -> Response:
     """Ready to answer: both ways to the database work."""
     try:
         await ask(request.app.state.database)
-    except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, SQLAlchemyError):
+    except (*UNREACHABLE, DatabaseUnavailable, SQLAlchemyError):
         return PlainTextResponse("database unavailable", status_code=503)
     return PlainTextResponse("ok")
 

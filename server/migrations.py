@@ -3,9 +3,13 @@ from pathlib import Path
 
 from alembic import command
 from alembic.config import Config
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, NullPool, func, select
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
-from server.database import write_engine
+from server.database import connector
+from server.refusal import Fault, Refusal
+
+OLDEST = 16
 
 ROOT = Path(__file__).parent.parent
 
@@ -19,7 +23,20 @@ def configuration(connection: Connection) -> Config:
     return config
 
 
+def migration_engine(dsn: str) -> AsyncEngine:
+    """Decodes JSON, unlike the engine that writes: reflection describes columns in it."""
+    return create_async_engine("postgresql+asyncpg://", async_creator=connector(dsn), poolclass=NullPool)
+
+
+def refuse_old_servers(connection: Connection) -> None:
+    major = int((connection.dialect.server_version_info or (0,))[0])
+    if major < OLDEST:
+        message = f"Postgres {OLDEST} or later is needed, this is {major}"
+        raise Refusal(Fault("ASSAY_DATABASE_URL", "DATABASE_TOO_OLD", message))
+
+
 def upgrade(connection: Connection, revision: str) -> None:
+    refuse_old_servers(connection)
     command.upgrade(configuration(connection), revision)
 
 
@@ -33,7 +50,7 @@ def check(connection: Connection) -> None:
 
 
 async def locked(dsn: str, step: Callable[[Connection, str], None], revision: str) -> None:
-    engine = write_engine(dsn)
+    engine = migration_engine(dsn)
     try:
         async with engine.begin() as connection:
             await connection.execute(select(func.pg_advisory_xact_lock(MIGRATION_LOCK)))

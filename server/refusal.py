@@ -15,8 +15,14 @@ class Fault:
 
 
 class Refusal(Exception):
-    """Ends a command with exit status 1 and one line for each fault."""
+    """Ends a command with one line for each fault."""
+
+    status = 1
 
     def __init__(self, *faults: Fault | str) -> None:
         super().__init__("; ".join(str(fault) for fault in faults))
         self.faults: Sequence[Fault | str] = faults
+
+
+class WrongUsage(Refusal):
+    status = 2

@@ -1,14 +1,18 @@
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from server.refusal import Fault, WrongUsage
+
+PREFIX = "ASSAY_"
 
 
 class Settings(BaseSettings):
     """Every setting is an environment variable ASSAY_…, described in docs/configuration.md."""
 
-    model_config = SettingsConfigDict(env_prefix="ASSAY_", frozen=True)
+    model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True)
 
     host: str = Field(default="127.0.0.1", description="Address to listen on.")
     port: int = Field(default=8000, ge=0, le=65535, description="Port to listen on; 0 takes any free one.")
@@ -23,3 +27,16 @@ class Settings(BaseSettings):
     log_level: Literal["debug", "info", "warning", "error"] = Field(default="info", description="Least level logged.")
     log_format: Literal["auto", "text", "json"] = Field(default="auto", description="auto is text on a terminal.")
     shutdown_seconds: int = Field(default=5, ge=0, description="How long a stop waits for running requests.")
+
+    def __init__(self, **values: Any) -> None:
+        try:
+            super().__init__(**values)
+        except ValidationError as error:
+            raise WrongUsage(*faults(error)) from error
+
+
+def faults(error: ValidationError) -> list[Fault]:
+    return [
+        Fault(PREFIX + "_".join(str(part) for part in found["loc"]).upper(), "INVALID_SETTING", found["msg"])
+        for found in error.errors(include_input=False)
+    ]

@@ -1,9 +1,11 @@
 import asyncio
 
 import asyncpg
+import pytest
 
-from server.database import write_engine
-from server.migrations import check, migrate, migrate_down
+from server import migrations
+from server.migrations import check, migrate, migrate_down, migration_engine
+from server.refusal import Refusal
 
 
 async def tables(dsn: str) -> set[str]:
@@ -28,7 +30,14 @@ async def test_every_migration_goes_down_again(empty_database: str) -> None:
 
 
 async def test_the_migrations_make_what_the_models_say(database: str) -> None:
-    engine = write_engine(database)
+    engine = migration_engine(database)
     async with engine.connect() as connection:
         await connection.run_sync(check)
     await engine.dispose()
+
+
+async def test_a_server_that_is_too_old_is_refused(empty_database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(migrations, "OLDEST", 99)
+
+    with pytest.raises(Refusal, match="DATABASE_TOO_OLD: Postgres 99 or later is needed"):
+        await migrate(empty_database)
