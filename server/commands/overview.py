@@ -45,13 +45,12 @@ def show(document: dict[str, Any]) -> None:
 
 
 def agents(document: dict[str, Any]) -> "Table":
-    from rich.box import SIMPLE
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=SIMPLE, show_footer=True, pad_edge=False)
+    table = Table(box=None, show_footer=True, pad_edge=False)
     total = row({**document, **document["totals"], "agent_id": "all"})
-    table.add_column("agent", total[0], overflow="fold")
+    table.add_column("agent", total[0], no_wrap=True)
     table.add_column("status", total[1])
     for heading, footer in zip(("Cases", "assessed", "reproduced", "discovered", "rate"), total[2:], strict=True):
         table.add_column(heading, footer, justify="right", no_wrap=True)
