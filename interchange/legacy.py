@@ -13,7 +13,7 @@ from interchange.records import FileSink, SlotRecord, SuiteRecord
 from interchange.sidecars import Sidecar
 from interchange.suites import assemble, reduce_events
 from models.base import Provenance, ReasonCode
-from resolvers.forms import instant, mapping, text
+from resolvers.forms import identity, instant, mapping
 
 
 def read_log(path: Path, keep: FileSink | None = None) -> SuiteRecord:
@@ -44,7 +44,7 @@ def _plan(place: Place, start: Object) -> Plan:
     agents = [
         PlannedAgent(agent_id, count, None)
         for agent_id in (selected if isinstance(selected, list) else [])
-        if text(agent_id) is not None and (count := case_count(counts.get(agent_id))) is not None
+        if identity(agent_id) is not None and (count := case_count(counts.get(agent_id))) is not None
     ]
     is_whole = isinstance(selected, list) and len(agents) == len(selected) == len({a.agent_id for a in agents})
     if not is_whole or not within_limits(agents):

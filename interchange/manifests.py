@@ -10,7 +10,7 @@ from interchange.files import TreeFiles
 from interchange.reading import Fault, Place, resolve
 from interchange.records import DefectRecord, KeptFile, ObservationRecord
 from models.base import ReasonCode
-from resolvers.forms import instant, objects, sha256, text
+from resolvers.forms import SHORT_TEXT, identity, instant, objects, sha256, text
 
 SCHEMA = "abb.agent.ground_truth.v1"
 LEAST_OBSERVATIONS = 2
@@ -85,7 +85,8 @@ class _Defect:
         )
 
     def _identity(self) -> str:
-        defect_id = self._text("id")
+        if (defect_id := identity(self._record.get("id"))) is None:
+            raise self._fault(ReasonCode.INVALID_FIELD, f"id must be {SHORT_TEXT}")
         if defect_id in self._seen:
             raise self._fault(ReasonCode.DUPLICATE_DEFECT, "id must differ from that of every defect before it")
         self._seen.add(defect_id)
@@ -106,8 +107,8 @@ class _Defect:
         self, number: int, record: Object, case: str, identities: set[str], targets: set[Path]
     ) -> ObservationRecord:
         where = f"observations[{number}]"
-        if (observation_id := text(record.get("id"))) is None:
-            raise self._fault(ReasonCode.INVALID_FIELD, f"{where}.id must be nonempty text")
+        if (observation_id := identity(record.get("id"))) is None:
+            raise self._fault(ReasonCode.INVALID_FIELD, f"{where}.id must be {SHORT_TEXT}")
         if observation_id in identities:
             raise self._fault(ReasonCode.DUPLICATE_OBSERVATION, f"{where}.id must differ from those before it")
         if record.get("case_sha256") != case:

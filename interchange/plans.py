@@ -9,12 +9,12 @@ from interchange.digests import digest_json
 from interchange.documents import Object, object_at
 from interchange.reading import Fault, Place
 from models.base import ReasonCode
-from resolvers.forms import instant, integer, mapping, objects, sha256, text
+from resolvers.forms import LONGEST_IDENTITY, identity, instant, integer, mapping, objects, sha256, text
 
 SCHEMA = "abb.suite.plan.v1"
 MOST_CASES_OF_AGENT = 100_000
 MOST_CASES = 1_000_000
-_SUITE_ID = re.compile(r"[A-Za-z0-9_-]+")
+_SUITE_ID = re.compile(rf"[A-Za-z0-9_-]{{1,{LONGEST_IDENTITY}}}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ def _agents(value: Any) -> list[PlannedAgent] | None:
 
 def _agent(entry: Object) -> PlannedAgent | None:
     agent_id, count, source = (
-        text(entry.get("agent_id")),
+        identity(entry.get("agent_id")),
         case_count(entry.get("case_count")),
         entry.get("source_sha256"),
     )

@@ -71,8 +71,14 @@ def examine(root: Path, place: Place) -> Signature:
 
 
 def exists(root: Path, place: Place) -> bool:
-    """Whether anything stands there, a link that leads nowhere included."""
-    return os.path.lexists(root / place.directory / place.name)
+    """Whether anything stands there, a link that leads nowhere and what may not be looked at included."""
+    try:
+        os.lstat(root / place.directory / place.name)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except (OSError, ValueError):
+        return True
+    return True
 
 
 def resolve(root: Path, place: Place) -> Path:

@@ -10,7 +10,7 @@ from interchange.documents import Object, canonical, storable
 from interchange.records import AttemptRecord, SlotRecord
 from interchange.results import NEEDS_ATTENTION, Result, overlaid
 from models.base import SuiteState
-from resolvers.forms import GREATEST_INTEGER, instant, integer, mapping, sha256, text
+from resolvers.forms import GREATEST_INTEGER, identity, instant, integer, mapping, sha256, text
 
 _STATES = {
     **dict.fromkeys(("run_started", "suite_started", "suite_resumed", "suite_resume_started"), SuiteState.RUNNING),
@@ -153,7 +153,7 @@ class Reduction:
 
 
 def _name(data: Object) -> str | None:
-    return text(data.get("attempt_id")) or text(data.get("job_id"))
+    return identity(data.get("attempt_id")) or identity(data.get("job_id"))
 
 
 def _prepared(slot: _Slot, event: Object, _: Object) -> None:

@@ -11,7 +11,7 @@ from interchange.files import TreeFiles
 from interchange.reading import Fault, Place
 from interchange.records import KeptFile, Notice
 from models.base import ReasonCode
-from resolvers.forms import storable_text, text
+from resolvers.forms import SHORT_TEXT, identity, storable_text, text
 
 REGISTRY = Place("", "resources/registry.toml")
 
@@ -84,8 +84,8 @@ class _Reading:
         return Registry(True, registrations, self._notices, kept)
 
     def _read(self, where: str, entry: dict[str, Any]) -> None:
-        if (agent_id := text(entry.get("agent_id"))) is None:
-            return self._tell(ReasonCode.REGISTRY_INVALID, f"{where} must have an agent_id of nonempty text")
+        if (agent_id := identity(entry.get("agent_id"))) is None:
+            return self._tell(ReasonCode.REGISTRY_INVALID, f"{where} must have an agent_id of {SHORT_TEXT}")
         self._entries[agent_id] += 1
         if self._entries[agent_id] > 1:
             return self._tell(

@@ -9,7 +9,7 @@ from interchange.files import TreeFiles
 from interchange.reading import Fault, Place
 from interchange.records import KeptFile, Notice, SidecarRecord
 from models.base import ReasonCode
-from resolvers.forms import instant, integer, objects, sha256, text
+from resolvers.forms import SHORT_TEXT, identity, instant, integer, objects, sha256, text
 
 SCHEMA = "abb.ground_truth.assessments.v1"
 SIDECAR = "ground_truth/assessments.json"
@@ -36,26 +36,32 @@ def read_sidecar(files: TreeFiles, directory: str, suite_id: str) -> Sidecar:
     kept = None
     try:
         data, kept = files.document(place)
-        records = _records(place, data, suite_id)
+        document = sidecar_at(place, data)
+        if document.get("suite_id") != suite_id:
+            raise place.fault(ReasonCode.SUITE_IDENTITY_MISMATCH, "suite_id must be that of the plan")
+        claims, notices = claims_at(place, suite_id, records_at(place, document))
     except Fault as fault:
         notice = Notice(fault.code, fault.message, suite_id=suite_id)
         return Sidecar(notices=[notice], file=kept, mark=kept.sha256 if kept else fault.code)
-    return _distinct(place, suite_id, records, kept)
+    return Sidecar(claims, notices, kept, kept.sha256)
 
 
-def _records(place: Place, data: bytes, suite_id: str) -> list[Object]:
+def sidecar_at(place: Place, data: bytes) -> Object:
+    """The document, whichever Suite it is about."""
     document = object_at(place, data)
     if document.get("schema") != SCHEMA:
         raise place.fault(ReasonCode.UNSUPPORTED_SCHEMA, f"schema must be {SCHEMA}")
-    if document.get("suite_id") != suite_id:
-        raise place.fault(ReasonCode.SUITE_IDENTITY_MISMATCH, "suite_id must be that of the plan")
+    return document
+
+
+def records_at(place: Place, document: Object) -> list[Object]:
     records = objects(document.get("assessments"))
     if records is None:
         raise place.fault(ReasonCode.INVALID_FIELD, "assessments must be a list of at most 10,000 objects")
     return records
 
 
-def _distinct(place: Place, suite_id: str, records: list[Object], kept: KeptFile) -> Sidecar:
+def claims_at(place: Place, suite_id: str, records: list[Object]) -> tuple[list[SidecarRecord], list[Notice]]:
     """Equal records of one identity count once; different ones all stay, for whoever finds the conflict."""
     claims: dict[tuple[Any, ...], SidecarRecord] = {}
     notices = []
@@ -68,7 +74,7 @@ def _distinct(place: Place, suite_id: str, records: list[Object], kept: KeptFile
             continue
         identity = claim.agent_id, claim.case_index, claim.attempt_id, claim.defect_id, claim.digest
         claims.setdefault(identity, claim)
-    return Sidecar(list(claims.values()), notices, kept, kept.sha256)
+    return list(claims.values()), notices
 
 
 def claim_of(index: int, record: Object) -> SidecarRecord:
@@ -125,8 +131,8 @@ def _decision(record: Object, key: str) -> object:
 
 
 def _identity(record: Object, key: str) -> str:
-    if (value := text(record.get(key))) is None:
-        raise Fault(ReasonCode.INVALID_FIELD, f"{key} must be nonempty text")
+    if (value := identity(record.get(key))) is None:
+        raise Fault(ReasonCode.INVALID_FIELD, f"{key} must be {SHORT_TEXT}")
     return value
 
 

@@ -11,6 +11,9 @@ WORDLESS = "This must be text that says something, without NUL and lone surrogat
 
 GREATEST_INTEGER = 2**31 - 1
 MOST_RECORDS = 10_000
+# Several of them together must fit into one entry of an index, which holds some 2,700 bytes.
+LONGEST_IDENTITY = 500
+SHORT_TEXT = f"nonempty text of at most {LONGEST_IDENTITY} bytes"
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _UNFIT = re.compile("[\0\ud800-\udfff]")
@@ -25,6 +28,12 @@ def storable_text(value: Any) -> str | None:
 def text(value: Any) -> str | None:
     """Storable text that says something: whitespace alone does not."""
     return value if isinstance(value, str) and value.strip() and storable_text(value) is not None else None
+
+
+def identity(value: Any) -> str | None:
+    """Text short enough to look a record up by it."""
+    found = text(value)
+    return found if found is not None and len(found.encode()) <= LONGEST_IDENTITY else None
 
 
 def sha256(value: Any) -> str | None:

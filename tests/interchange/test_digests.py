@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from interchange.digests import digest_json, file_digest, source_digest
@@ -40,6 +40,7 @@ def test_sources_have_their_known_digests(case: dict[str, Any], tmp_path: Path) 
     assert source_digest(in_unit(tmp_path / "unit", case["files"])) == case["sha256"]
 
 
+@settings(deadline=None)
 @given(DOCUMENTS)
 def test_the_fast_spelling_of_a_decoded_document_is_the_standard_one(value: Any) -> None:
     decoded = load_json(json.dumps(value).encode())
@@ -47,11 +48,13 @@ def test_the_fast_spelling_of_a_decoded_document_is_the_standard_one(value: Any)
     assert canonical_decoded(decoded) == canonical(decoded)
 
 
+@settings(deadline=None)
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_numbers_are_spelled_as_python_prints_them(number: float) -> None:
     assert canonical_decoded(load_json(repr(number).encode())) == repr(number)
 
 
+@settings(deadline=None)
 @given(st.integers(min_value=-(10**40), max_value=10**40))
 def test_integers_of_any_length_keep_their_digits(number: int) -> None:
     assert canonical_decoded(load_json(str(number).encode())) == str(number)

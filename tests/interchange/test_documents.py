@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from interchange.documents import Undecodable, canonical, iterate_list, load_json, load_object, load_toml, storable
@@ -48,6 +48,7 @@ def test_what_is_no_list_is_refused(data: bytes) -> None:
         list(iterate_list(data))
 
 
+@settings(deadline=None)
 @given(st.lists(st.none() | st.integers() | st.text() | st.lists(st.booleans())), st.sampled_from(["", " ", "\r\n\t"]))
 def test_a_list_read_one_by_one_is_the_list(values: list[object], space: str) -> None:
     written = f"{space},{space}".join(canonical(value) for value in values)

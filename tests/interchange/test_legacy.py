@@ -51,7 +51,7 @@ def test_what_comes_before_the_start_is_no_part_of_it(tmp_path: Path) -> None:
 def test_the_same_log_is_the_same_suite(tmp_path: Path) -> None:
     first = read_log(write(tmp_path / "log.json", [START]))
 
-    assert read_log(write(tmp_path / "copy.json", [START])) == first
+    assert read_log(write(tmp_path / "copy.json", [START])).content_sha256 == first.content_sha256
 
 
 @pytest.mark.parametrize(

@@ -124,7 +124,8 @@ def test_a_description_of_another_agent_comes_before_the_document(text: str, tmp
 
 
 FORMLESS: dict[str, Sequence[Any]] = {
-    **dict.fromkeys(("id", "title", "expected_behavior"), ("", "  ", None, 1, "a\0")),
+    "id": ("i" * 501, "é" * 251, ""),
+    **dict.fromkeys(("title", "expected_behavior"), ("", "  ", None, 1, "a\0")),
     **dict.fromkeys(("observed_behavior", "confirmed_by"), ("", "  ", None, 1, "\ud800")),
     "confirmed_at": ["2026-10-02T12:00:00", "2026-10-02", "yesterday", None, 5],
     **dict.fromkeys(("source_sha256", "case_sha256"), (CASE.upper(), CASE[1:], None, 0)),

@@ -95,7 +95,7 @@ def test_a_sidecar_outside_the_suite_is_not_read(linked: str, tmp_path: Path) ->
     "changes",
     [
         *({"case_index": index} for index in (True, -1, 2**31, 0.0, "0", None)),
-        *({key: value} for key in ("agent_id", "attempt_id") for value in ("", " ", None, 1, "a\0")),
+        *({key: value} for key in ("agent_id", "attempt_id") for value in ("", " ", None, 1, "a\0", "i" * 501)),
         *({"ground_truth_id": value} for value in ("", None, "\ud800")),
         {"unknown": "\ud800"},
     ],
