@@ -1,8 +1,19 @@
 from models.access import Action, ApiToken
 from models.agents import Agent, Defect, DefectRevision, Observation
 from models.assessments import Assessment, AssessmentChange, DefectSuite
+from models.benchmarks import (
+    Benchmark,
+    BenchmarkField,
+    BenchmarkRow,
+    Cell,
+    ExpectedRevision,
+    ExpectedValue,
+    LanguageModel,
+    RowFile,
+    Track,
+)
 from models.reviews import DiscoveryProtocol, ProtocolAgent, ProtocolDefect, ReviewClaim, TrialSuite
-from models.suites import Attempt, Case, Suite, SuiteAgent
+from models.suites import Attempt, Case, Suite, SuiteAgent, SuiteFile
 from models.trees import File, ImportWarning, Tree, TreeFile
 
 __all__ = [
@@ -12,19 +23,29 @@ __all__ = [
     "Assessment",
     "AssessmentChange",
     "Attempt",
+    "Benchmark",
+    "BenchmarkField",
+    "BenchmarkRow",
     "Case",
+    "Cell",
     "Defect",
     "DefectRevision",
     "DefectSuite",
     "DiscoveryProtocol",
+    "ExpectedRevision",
+    "ExpectedValue",
     "File",
     "ImportWarning",
+    "LanguageModel",
     "Observation",
     "ProtocolAgent",
     "ProtocolDefect",
     "ReviewClaim",
+    "RowFile",
     "Suite",
     "SuiteAgent",
+    "SuiteFile",
+    "Track",
     "Tree",
     "TreeFile",
     "TrialSuite",

@@ -30,6 +30,7 @@ class Agent(SQLModel, table=True):
     keeper: Keeper = Field(sa_type=vocabulary(Keeper, "keeper"))
     tree_id: int | None = reference("trees.id", default=None)
     unit_path: str | None = None
+    description_sha256: str | None = Field(default=None, foreign_key="files.sha256", index=True)
     manifest_state: ManifestState = Field(sa_type=vocabulary(ManifestState, "manifest_state"))
     manifest_head: str | None = Field(default=None, sa_type=JsonText)
     manifest_sha256: str | None = Field(default=None, foreign_key="files.sha256", index=True)

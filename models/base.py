@@ -3,7 +3,8 @@
 from enum import StrEnum
 from typing import Any, cast
 
-from sqlalchemy import JSON, BigInteger, CheckConstraint, Dialect, Enum, Identity, Table, TypeDecorator
+from sqlalchemy import BigInteger, CheckConstraint, Enum, Identity, Table
+from sqlalchemy.types import UserDefinedType
 from sqlmodel import Field, SQLModel
 
 SQLModel.metadata.naming_convention = {
@@ -74,6 +75,51 @@ class DefectStatus(StrEnum):
     DISCOVERED = "DISCOVERED"
 
 
+class AgentKind(StrEnum):
+    CONVERSATION = "CONVERSATION"
+    AUTOMATION = "AUTOMATION"
+
+
+class Origin(StrEnum):
+    EMPTY = "EMPTY"
+    AUTO = "AUTO"
+    MANUAL = "MANUAL"
+    MIXED = "MIXED"
+
+
+class CellStatus(StrEnum):
+    EMPTY = "EMPTY"
+    SUCCEEDED = "SUCCEEDED"
+    FAILED = "FAILED"
+
+
+class CellErrorKind(StrEnum):
+    RATE_LIMITED = "RATE_LIMITED"
+    TIMEOUT = "TIMEOUT"
+    PROVIDER = "PROVIDER"
+    INVALID_OUTPUT = "INVALID_OUTPUT"
+    EXTERNAL = "EXTERNAL"
+    INTERNAL = "INTERNAL"
+
+
+class FieldType(StrEnum):
+    STRING = "STRING"
+    NUMBER = "NUMBER"
+    BOOLEAN = "BOOLEAN"
+    DATE = "DATE"
+    LIST = "LIST"
+    OBJECT = "OBJECT"
+
+
+class ExpectedOutputChange(StrEnum):
+    CAPTURED = "CAPTURED"
+    RECAPTURED = "RECAPTURED"
+    EDITED = "EDITED"
+    CLEARED = "CLEARED"
+    UNLOCKED = "UNLOCKED"
+    IMPORTED = "IMPORTED"
+
+
 class Role(StrEnum):
     """In rising order: each may do what those before it may."""
 
@@ -132,17 +178,13 @@ class ReasonCode(StrEnum):
     EVALUATOR_UNSUITABLE = "EVALUATOR_UNSUITABLE"
 
 
-class JsonText(TypeDecorator[str]):
+class JsonText(UserDefinedType[str]):
     """A `json` column read and written as its text: its spelling, NUL escapes included, is part of the value."""
 
-    impl = JSON
     cache_ok = True
 
-    def bind_processor(self, dialect: Dialect) -> None:
-        return None
-
-    def result_processor(self, dialect: Dialect, coltype: object) -> None:
-        return None
+    def get_col_spec(self, **_: Any) -> str:
+        return "JSON"
 
 
 def vocabulary(words: type[StrEnum], name: str) -> Enum:

@@ -59,6 +59,16 @@ class Suite(SQLModel, table=True):
     retired_at: datetime | None = Field(default=None, sa_type=INSTANT)
 
 
+class SuiteFile(SQLModel, table=True):
+    """A document of a Suite that the API keeps, as it came; `path` is relative to the Suite's directory."""
+
+    __tablename__ = "suite_files"
+
+    suite_pk: int = reference("suites.id", primary_key=True)
+    path: str = Field(primary_key=True)
+    sha256: str = Field(foreign_key="files.sha256", index=True)
+
+
 class SuiteAgent(SQLModel, table=True):
     """An agent as a Suite's plan names it, registered or not, with its counts of slots."""
 
