@@ -6,7 +6,7 @@ import shutil
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import NamedTemporaryFile, TemporaryDirectory
+from tempfile import TemporaryDirectory
 
 from interchange.agents import unit_identity
 from interchange.documents import Object, Undecodable, load_toml
@@ -38,7 +38,7 @@ def add(path: Path, root: Path | None = None) -> AddedUnit:
     inner = _path_inside(root, unit)
     agent_id = unit_identity(unit)
     registry = _appendable(root, REGISTRY)
-    is_new = not _is_registered(root, registry, agent_id, inner)
+    extended = None if _is_registered(root, registry, agent_id, inner) else _with_entry(registry, agent_id, inner)
     ignored = _appendable(unit, Place("", _DOCKERIGNORE))
     placeholder = _placeholder(unit)
 
@@ -47,10 +47,10 @@ def add(path: Path, root: Path | None = None) -> AddedUnit:
         placeholder.touch()
     if _IGNORED not in ignored.split("\n"):
         _replace(unit / _DOCKERIGNORE, _with_line(ignored, _IGNORED))
-    if is_new:
+    if extended is not None:
         (root / REGISTRY.path).parent.mkdir(exist_ok=True)
-        _replace(root / REGISTRY.path, _with_entry(registry, agent_id, inner))
-    return AddedUnit(agent_id, root, inner, is_new)
+        _replace(root / REGISTRY.path, extended)
+    return AddedUnit(agent_id, root, inner, is_new=extended is not None)
 
 
 def stage(path: Path, destination: Path) -> str:
@@ -162,11 +162,12 @@ def _with_line(text: str, line: str) -> str:
 
 def _replace(path: Path, text: str) -> None:
     """The file changes at once; whoever reads it sees the old text or the new one."""
-    mode = path.stat().st_mode & 0o777 if path.exists() else 0o644
-    with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}-", delete=False) as temporary:
-        temporary.write(text.encode())
-    Path(temporary.name).chmod(mode)
-    Path(temporary.name).replace(path)
+    with TemporaryDirectory(dir=path.parent, prefix=f".{path.name}-") as temporary:
+        replacement = Path(temporary) / path.name
+        replacement.write_bytes(text.encode())
+        if path.exists():
+            shutil.copymode(path, replacement)
+        replacement.replace(path)
 
 
 def _copy_source(unit: Path, name: str, target: Path) -> None:
