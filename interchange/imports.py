@@ -5,7 +5,8 @@ from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from threading import Event
+from typing import IO, Final
 
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -27,6 +28,10 @@ class RootUnavailable(Exception):
     """The root itself cannot be read: no sign that anything in it is gone."""
 
 
+class Stopped(Exception):
+    """The reading was given up."""
+
+
 @dataclass(frozen=True, slots=True)
 class Imported:
     changed: bool
@@ -41,12 +46,41 @@ async def import_tree(
     name: str,
     *,
     batch: Batch,
-    cache: Cache | None = None,
     replace_root: bool = False,
 ) -> Imported:
     """Brings what the tree of this name keeps in step with its files."""
     root = await asyncio.to_thread(root.resolve)
-    record = await asyncio.to_thread(read_root, root, batch, cache)
+    return await store(connection, await read(root, batch), root, name, replace_root=replace_root)
+
+
+async def read(root: Path, batch: Batch, cache: Cache | None = None) -> TreeRecord:
+    """The tree, its bytes kept; raises RootUnavailable where that would say that all is gone."""
+    stopped = Event()
+    try:
+        return await asyncio.to_thread(_read, root, batch, cache, stopped)
+    finally:
+        stopped.set()
+
+
+def _read(root: Path, batch: Batch, cache: Cache | None, stopped: Event) -> TreeRecord:
+    with batch() as keep:
+
+        def keep_on(digest: str, body: IO[bytes]) -> None:
+            # Nobody waits for a long reading any more, and the process cannot end before its threads.
+            if stopped.is_set():
+                raise Stopped
+            keep(digest, body)
+
+        record = read_tree(root, cache, keep_on)
+    # Asked last: a root that went away meanwhile left a record of a tree half gone.
+    if not root.is_dir():
+        raise RootUnavailable("the root is not a directory that can be read")
+    return record
+
+
+async def store(
+    connection: AsyncConnection, record: TreeRecord, root: Path, name: str, *, replace_root: bool = False
+) -> Imported:
     return await committed(
         connection, record, lambda: store_tree(connection, record, name=name, root=root, replace_root=replace_root)
     )
@@ -55,16 +89,6 @@ async def import_tree(
 async def adopt(connection: AsyncConnection, record: TreeRecord, *, actor: str) -> Imported:
     """Makes what was read the API's."""
     return await committed(connection, record, lambda: adopt_tree(connection, record, actor=actor))
-
-
-def read_root(root: Path, batch: Batch, cache: Cache | None = None) -> TreeRecord:
-    """The tree, its bytes kept; raises RootUnavailable where that would say that all is gone."""
-    with batch() as keep:
-        record = read_tree(root, cache, keep)
-    # Asked last: a root that went away meanwhile left a record of a tree half gone.
-    if not root.is_dir():
-        raise RootUnavailable("the root is not a directory that can be read")
-    return record
 
 
 async def committed(

@@ -12,6 +12,7 @@ from starlette.routing import BaseRoute, Mount
 from server import documents, downloads, graphql, health, metrics
 from server.database import connected
 from server.files import FileStore, file_store
+from server.following import Followed, following
 from server.headers import SafeHeaders
 from server.metrics import Measured
 from server.pages import PageFiles
@@ -49,14 +50,15 @@ async def tidy(files: FileStore) -> None:
         log.warning("sweep_failed", exc_info=True)
 
 
-def create_app(settings: Settings, dsn: str) -> Starlette:
+def create_app(settings: Settings, dsn: str, tree: Followed | None = None) -> Starlette:
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         async with connected(dsn, settings) as database:
             app.state.database = database
             app.state.files = file_store(settings)
             sweeping = asyncio.create_task(tidy(app.state.files))
-            yield
+            async with following(dsn, app.state.files, tree):
+                yield
             await sweeping
 
     return Starlette(routes=routes(), middleware=middleware(settings), lifespan=lifespan)

@@ -11,6 +11,7 @@ from server.app import create_app
 from server.database import database_url
 from server.demo import load_demo
 from server.files import file_store
+from server.following import Followed, require_root
 from server.http import MAX_BODY_BYTES
 from server.logs import configure_logs
 from server.migrations import migrate
@@ -64,9 +65,9 @@ class Service(uvicorn.Server):
             print(f"GraphiQL: {address(listener)}/graphql", flush=True)
 
 
-def service(settings: Settings, dsn: str) -> Service:
+def service(settings: Settings, dsn: str, tree: Followed | None) -> Service:
     config = uvicorn.Config(
-        create_app(settings, dsn),
+        create_app(settings, dsn, tree),
         loop="uvloop",
         http="httptools",
         ws_max_size=MAX_BODY_BYTES,
@@ -79,17 +80,19 @@ def service(settings: Settings, dsn: str) -> Service:
     return Service(config)
 
 
-async def prepare(settings: Settings, dsn: str, *, with_demo: bool) -> None:
+async def prepare(settings: Settings, dsn: str, *, with_demo: bool, tree: Followed | None) -> None:
     await migrate(dsn)
     if with_demo:
         await load_demo(dsn, file_store(settings))
+    if tree:
+        await require_root(dsn, tree)
 
 
-def serve(settings: Settings, *, with_demo: bool = False) -> None:
+def serve(settings: Settings, *, with_demo: bool = False, tree: Followed | None = None) -> None:
     configure_logs(settings)
     refuse_strangers(settings)
     # SIGTERM ends us as Ctrl-C does: through every `finally`, also while we start.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with suppress(KeyboardInterrupt), listening(settings) as listener, database_url(settings) as dsn:
-        asyncio.run(prepare(settings, dsn, with_demo=with_demo))
-        service(settings, dsn).run(sockets=[listener])
+        asyncio.run(prepare(settings, dsn, with_demo=with_demo, tree=tree))
+        service(settings, dsn, tree).run(sockets=[listener])

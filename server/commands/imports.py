@@ -57,11 +57,9 @@ async def import_root(to: "Opened", root: Path, name: str, replace_root: bool) -
 
 
 async def adopt_root(to: "Opened", root: Path) -> "Imported":
-    import asyncio
+    from interchange.imports import adopt, read
 
-    from interchange.imports import adopt, read_root
-
-    return await adopt(to.connection, await asyncio.to_thread(read_root, root, to.files.batch), actor=ACTOR)
+    return await adopt(to.connection, await read(root, to.files.batch), actor=ACTOR)
 
 
 async def import_log(to: "Opened", log: Path) -> "Imported":

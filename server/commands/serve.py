@@ -1,3 +1,4 @@
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -5,12 +6,18 @@ import typer
 from server.commands import app
 
 Demo = Annotated[bool, typer.Option("--demo", help="Load the demo tree where the database is empty.")]
+Root = Annotated[
+    Path | None,
+    typer.Option("--root", exists=True, file_okay=False, help="A project tree to keep the database in step with."),
+]
+Name = Annotated[str, typer.Option("--as", metavar="NAME", help="What that tree is called here.")]
 
 
 @app.command()
-def serve(demo: Demo = False) -> None:
+def serve(demo: Demo = False, root: Root = None, name: Name = "tree") -> None:
     """Serve GraphQL, GraphiQL and REST until stopped."""
+    from server.following import Followed
     from server.serving import serve
     from server.settings import Settings
 
-    serve(Settings(), with_demo=demo)
+    serve(Settings(), with_demo=demo, tree=Followed(root.resolve(), name) if root else None)
