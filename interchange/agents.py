@@ -11,7 +11,7 @@ from interchange.records import AgentRecord, KeptFile, Notice
 from interchange.registry import Registration
 from interchange.sources import GROUND_TRUTH
 from models.base import ManifestState, ReasonCode
-from resolvers.forms import text
+from resolvers.forms import SHORT_TEXT, identity, text
 
 DESCRIPTION = "agent.toml"
 MANIFEST = "manifest.json"
@@ -76,6 +76,7 @@ class _Unit:
             unit_path=self._unit,
             source_sha256=source,
             manifest_state=state,
+            description=self._kept.get(self._description),
             manifest=self._kept.get(self._manifest),
             head=manifest.head if manifest else None,
             defects=manifest.defects if manifest else [],
@@ -83,8 +84,8 @@ class _Unit:
         return AgentReading(record, notices, list(self._kept.values()))
 
     def identity(self) -> str:
-        if (agent_id := text(self._parsed().get("agent_id"))) is None:
-            raise self._description.fault(ReasonCode.AGENT_TOML_INVALID, "agent_id must be nonempty text")
+        if (agent_id := identity(self._parsed().get("agent_id"))) is None:
+            raise self._description.fault(ReasonCode.AGENT_TOML_INVALID, f"agent_id must be {SHORT_TEXT}")
         return agent_id
 
     def manifest(self, agent_id: str) -> Manifest:

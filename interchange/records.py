@@ -67,6 +67,7 @@ class AgentRecord:
     unit_path: str | None
     source_sha256: str | None
     manifest_state: ManifestState
+    description: KeptFile | None = None
     manifest: KeptFile | None = None
     # Canonical text of the manifest without its defects.
     head: str | None = None
@@ -176,8 +177,10 @@ class SuiteRecord:
     agents: list[SuiteAgentRecord]
     slots: list[SlotRecord]
     sidecar: list[SidecarRecord]
-    # Same digest, same Suite: plan, events, sidecar and what was found of every artifact.
+    # Same digest, same Suite, wherever it lies: plan, events, sidecar and what was found of every artifact.
     content_sha256: str
+    # Plan, events and sidecar, or the log.
+    documents: list[KeptFile]
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,7 +71,7 @@ def assemble(
 ) -> SuiteRecord:
     plan = history.plan
     found = [[slot.agent_id, slot.case_index, slot.artifact_fault] for slot in slots if slot.artifact_fault]
-    content = [REDUCTION_VERSION, directory, [file.sha256 for file in history.files], sidecar.mark, found]
+    content = [REDUCTION_VERSION, [file.sha256 for file in history.files], sidecar.mark, found]
     return SuiteRecord(
         suite_id=plan.suite_id,
         directory=directory,
@@ -85,6 +85,7 @@ def assemble(
         slots=slots,
         sidecar=sidecar.records,
         content_sha256=digest_json(content),
+        documents=[*history.files, *([sidecar.file] if sidecar.file else [])],
     )
 
 
@@ -95,7 +96,7 @@ def _read(files: TreeFiles, directory: str) -> SuiteReading | Fault:
     slots = [_with_artifact(files, directory, slot) for slot in history.slots]
     sidecar = read_sidecar(files, directory, history.plan.suite_id)
     record = assemble(history, Provenance.CANONICAL, directory, slots, sidecar)
-    return SuiteReading(record, sidecar.notices, [*history.files, *([sidecar.file] if sidecar.file else [])])
+    return SuiteReading(record, sidecar.notices, record.documents)
 
 
 def _history(files: TreeFiles, directory: str) -> History | Fault:

@@ -18,16 +18,19 @@ from resolvers.sql import among
 Identity = tuple[str, str, int, str, str]
 
 
-async def hold(connection: AsyncConnection, identities: Collection[Identity]) -> None:
-    keys = func.unnest(literal(sorted({_key(identity) for identity in identities}), ARRAY(BigInteger)))
-    await connection.execute(select(func.pg_advisory_xact_lock(keys.column_valued("key"))))
+async def hold(connection: AsyncConnection, identities: Collection[Identity], *, whole_suite: bool = False) -> None:
+    """`whole_suite` keeps every other writer out of the Suites: the locks of one transaction are limited."""
+    if not whole_suite:
+        keys = func.unnest(literal(sorted({_key(identity) for identity in identities}), ARRAY(BigInteger)))
+        await connection.execute(select(func.pg_advisory_xact_lock(keys.column_valued("key"))))
     for name, named in (
         (suites.c.suite_id, {identity[0] for identity in identities}),
         (agents.c.agent_id, {identity[1] for identity in identities}),
         (defects.c.defect_id, {identity[4] for identity in identities}),
     ):
         rows = select(name.table.c.id).where(among(name, sorted(named))).order_by(name.table.c.id)
-        await connection.execute(rows.with_for_update(read=True))
+        is_alone = whole_suite and name is suites.c.suite_id
+        await connection.execute(rows.with_for_update(read=not is_alone))
 
 
 def _key(identity: tuple[Any, ...]) -> int:

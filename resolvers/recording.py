@@ -25,6 +25,7 @@ from sqlalchemy import (
     tuple_,
     update,
 )
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from models import Assessment, ProtocolAgent, ProtocolDefect, ReviewClaim, TrialSuite
 from models.assessments import IDENTITY
@@ -53,16 +54,19 @@ class Decision:
     case_index: int
     attempt_id: str
     defect_id: str
-    ground_truth_sha256: str
-    case_sha256: str
-    result_sha256: str
+    # Of these, null is what lacks its form in a document; `fault` says so then.
+    ground_truth_sha256: str | None
+    case_sha256: str | None
+    result_sha256: str | None
     case_reproduced: bool | None
     judge_detected: bool | None
-    reviewed_by: str
-    reviewed_at: datetime
-    rationale: str
+    reviewed_by: str | None
+    reviewed_at: datetime | None
+    rationale: str | None
     # The decision that was left out, where null would have meant that there is none.
     omitted: str | None = None
+    # The first fault of form that a reader found, and its place in the order of checks.
+    fault: tuple[int, ReasonCode] | None = None
 
     @property
     def identity(self) -> Identity:
@@ -130,11 +134,14 @@ class _Repeated:
 _Step = RuleError | int | _Write | _Repeated
 
 
-async def record(acting: Acting, decisions: Sequence[Decision]) -> list[Outcome]:
-    """Write decisions in their order, each with its own outcome; what is not accepted changes nothing."""
-    await hold(acting.connection, [decision.identity for decision in decisions if not identity_fault(decision)])
-    grounds, held = await _grounds(acting, decisions), await _held(acting, decisions)
-    batch = _Batch(grounds, held)
+async def record(acting: Acting, decisions: Sequence[Decision], *, whole_suite: bool = False) -> list[Outcome]:
+    """Write decisions in their order, each with its own outcome; what is not accepted changes nothing.
+
+    `whole_suite` locks their Suites instead of each identity, of which there can be too many.
+    """
+    identities = [decision.identity for decision in decisions if not identity_fault(decision)]
+    await hold(acting.connection, identities, whole_suite=whole_suite)
+    batch = _Batch(await _grounds(acting.connection, decisions), await _held(acting.connection, decisions))
     steps = [batch.step(place, decision) for place, decision in enumerate(decisions)]
     if batch.writes:
         await _write(acting, batch.writes)
@@ -142,10 +149,10 @@ async def record(acting: Acting, decisions: Sequence[Decision]) -> list[Outcome]
     return [_outcome(step) for step in steps]
 
 
-async def check(acting: Acting, decision: Decision) -> Outcome:
-    """What `record` would answer; `created` where it would write."""
-    batch = _Batch(await _grounds(acting, [decision]), await _held(acting, [decision]))
-    return _outcome(batch.step(0, decision))
+async def check(connection: AsyncConnection, decisions: Sequence[Decision]) -> list[Outcome]:
+    """What `record` would answer for decisions of different identities; `created` where it would write."""
+    batch = _Batch(await _grounds(connection, decisions), await _held(connection, decisions))
+    return [_outcome(batch.step(place, decision)) for place, decision in enumerate(decisions)]
 
 
 def _outcome(step: _Step) -> Outcome:
@@ -222,6 +229,9 @@ def identity_fault(decision: Decision) -> InvalidInput | None:
 
 def form_fault(decision: Decision) -> tuple[int, InvalidInput] | None:
     """The first fault of form beyond the identity, and its place in the order of checks."""
+    if decision.fault:
+        step, code = decision.fault
+        return step, InvalidInput(MESSAGES[code], (), code)
     if decision.omitted:
         message = "A decision must be given: true, false, or null for none."
         return DECISIONS, InvalidInput(message, (decision.omitted,), ReasonCode.INVALID_FIELD)
@@ -267,7 +277,7 @@ def _given(decisions: Sequence[Decision]) -> FromClause:
     )
 
 
-async def _grounds(acting: Acting, decisions: Sequence[Decision]) -> dict[int, Row[Any]]:
+async def _grounds(connection: AsyncConnection, decisions: Sequence[Decision]) -> dict[int, Row[Any]]:
     """By place: what each decision is about, why it would not count, and whether a protocol froze its revision."""
     given = _given(decisions)
     frozen = protocol_defects.c.ground_truth_sha256
@@ -290,7 +300,7 @@ async def _grounds(acting: Acting, decisions: Sequence[Decision]) -> dict[int, R
             ),
         )
     )
-    rows = await acting.connection.execute(
+    rows = await connection.execute(
         select(
             given.c.place,
             given.c.suite_pk,
@@ -305,11 +315,11 @@ async def _grounds(acting: Acting, decisions: Sequence[Decision]) -> dict[int, R
     return {row.place: row for row in rows}
 
 
-async def _held(acting: Acting, decisions: Sequence[Decision]) -> Sequence[Row[Any]]:
+async def _held(connection: AsyncConnection, decisions: Sequence[Decision]) -> Sequence[Row[Any]]:
     """The assessments that already claim one of these identities."""
     given = _given(decisions)
     same = and_(*(assessments.c[name] == given.c[name] for name in IDENTITY))
-    rows = await acting.connection.execute(
+    rows = await connection.execute(
         select(assessments, given.c.suite_id)
         .join(given, same)
         .where(assessments.c.fault_code.is_(None), ~assessments.c.echo)

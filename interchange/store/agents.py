@@ -56,6 +56,7 @@ def _values(session: Import, record: AgentRecord) -> dict[str, Any]:
         "unit_path": record.unit_path,
         "manifest_state": record.manifest_state,
         "manifest_head": record.head,
+        "description_sha256": record.description and record.description.sha256,
         "manifest_sha256": record.manifest and record.manifest.sha256,
         "listed": True,
         "retired_at": None,

@@ -31,9 +31,6 @@ class _Plan:
 
 async def store_sidecar(session: Import, suite_pk: int, records: Sequence[SidecarRecord]) -> None:
     """Bring what a tree says about one Suite in step; what it no longer holds is withdrawn."""
-    if session.tree_id is None:
-        await _add(session, suite_pk, [record for record in records if record.fault_code is None])
-        return
     rows = await session.connection.execute(
         select(assessments).where(assessments.c.suite_pk == suite_pk, assessments.c.tree_id == session.tree_id)
     )
@@ -92,9 +89,9 @@ def _values(session: Import, record: SidecarRecord) -> dict[str, Any]:
         "rationale": record.rationale,
         "keeper": session.keeper,
         "tree_id": session.tree_id,
-        "record": record.record if session.tree_id else None,
-        "record_sha256": record.digest if session.tree_id else None,
-        "sidecar_index": record.index if session.tree_id else None,
+        "record": record.record,
+        "record_sha256": record.digest,
+        "sidecar_index": record.index,
         "fault_step": record.fault_step,
         "fault_code": record.fault_code,
         "recorded_by": session.actor,

@@ -11,6 +11,7 @@ from sqlalchemy import (
     Row,
     Text,
     and_,
+    delete,
     exists,
     func,
     insert,
@@ -23,12 +24,12 @@ from interchange.records import AttemptRecord, SuiteFault, SuiteRecord
 from interchange.store.assessments import store_sidecar
 from interchange.store.session import Import
 from interchange.store.staging import drop, merge, stage
-from models import Assessment, Attempt, Case, Suite, SuiteAgent
+from models import Assessment, Attempt, Case, Suite, SuiteAgent, SuiteFile
 from models.base import AssessmentStatus, ReasonCode, table
 from resolvers.sql import among, not_among
 
 suites, suite_agents, cases, attempts = table(Suite), table(SuiteAgent), table(Case), table(Attempt)
-assessments = table(Assessment)
+assessments, suite_files = table(Assessment), table(SuiteFile)
 
 SLOT = ("suite_pk", "agent_id", "case_index")
 CASE_VALUES = (
@@ -58,17 +59,25 @@ ATTEMPT_VALUES = (
 )
 
 
-async def store_suites(session: Import, records: Sequence[SuiteRecord], faults: Sequence[SuiteFault]) -> None:
-    """Bring the Suites of a tree in step: a faulty one is left out, one that is gone is retired."""
+async def store_suites(
+    session: Import, records: Sequence[SuiteRecord], faults: Sequence[SuiteFault]
+) -> list[SuiteRecord]:
+    """Bring the Suites of a tree in step: a faulty one is left out, one that is gone is retired; answers what is kept.
+
+    What the sidecar of a Suite that the API keeps says is no part of this: people decide through the API.
+    """
+    kept = []
     standing = await _standing(session, records)
     for record in records:
         row = standing.get(record.suite_id)
         if row is None or row.retired_at is not None or session.keeps(row.tree_id):
-            await _store_suite(session, record, row)
+            await store_suite(session, record, row)
+            kept.append(record)
         elif row.content_sha256 != record.content_sha256:
             session.leave("This Suite", row.tree_id, suite_id=record.suite_id)
     faulty = await _mark_faulty(session, faults)
     await _retire(session, {record.suite_id for record in records} | faulty)
+    return kept
 
 
 async def _standing(session: Import, records: Sequence[SuiteRecord]) -> dict[str, Row[Any]]:
@@ -101,23 +110,39 @@ def _values(session: Import, record: SuiteRecord) -> dict[str, Any]:
     }
 
 
-async def _store_suite(session: Import, record: SuiteRecord, row: Row[Any] | None) -> None:
+async def store_suite(session: Import, record: SuiteRecord, row: Row[Any] | None) -> int:
     values = _values(session, record)
     if row is None:
         added = insert(suites).values(suite_id=record.suite_id, **values).returning(suites.c.id)
-        pk = (await session.connection.execute(added)).scalar_one()
+        pk = int((await session.connection.execute(added)).scalar_one())
     elif all(row._mapping[name] == value for name, value in values.items()):
-        return
+        return int(row.id)
     else:
-        pk = row.id
+        pk = int(row.id)
         await session.connection.execute(
             update(suites).where(suites.c.id == pk).values(imported_at=func.now(), **values)
         )
     session.touched_suites.add(pk)
     if row is None or row.content_sha256 != record.content_sha256:
         await _store_slots(session, pk, record)
-    if row is None or row.content_sha256 != record.content_sha256 or row.retired_at is not None:
+    if session.tree_id is None:
+        await _keep_documents(session, pk, record)
+    elif row is None or row.content_sha256 != record.content_sha256 or row.retired_at is not None:
         await store_sidecar(session, pk, record.sidecar)
+    return pk
+
+
+async def _keep_documents(session: Import, pk: int, record: SuiteRecord) -> None:
+    """No tree holds them, so that an export has them from here."""
+    start = f"{record.directory}/" if record.directory else ""
+    await session.connection.execute(delete(suite_files).where(suite_files.c.suite_pk == pk))
+    await session.connection.execute(
+        insert(suite_files),
+        [
+            {"suite_pk": pk, "path": document.path.removeprefix(start), "sha256": document.sha256}
+            for document in record.documents
+        ],
+    )
 
 
 async def _store_slots(session: Import, pk: int, record: SuiteRecord) -> None:

@@ -8,12 +8,14 @@ from sqlalchemy import delete, func, insert, or_, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from interchange.records import KeptFile, Notice, TreeRecord
+from interchange.decisions import notices_of, record_claims
+from interchange.records import KeptFile, Notice, SuiteRecord, TreeRecord
 from interchange.store.agents import hide_agents, store_agents
 from interchange.store.session import Import
 from interchange.store.suites import store_suites
 from models import Assessment, File, ImportWarning, Tree, TreeFile
 from models.base import table
+from resolvers.acting import Acting
 from resolvers.judgement import judge
 from resolvers.sql import among, not_among
 
@@ -53,8 +55,13 @@ async def adopt_tree(connection: AsyncConnection, record: TreeRecord, *, actor: 
     """Bring what was read in once, as if it had come through the API, which keeps it from then on."""
     await connection.execute(select(func.pg_advisory_xact_lock(IMPORT_LOCK)))
     session = Import(connection, None, actor)
-    await _store(session, record)
-    return TreeImport(bool(session.touched_agents or session.touched_suites), session.notices)
+    kept = await _store(session, record)
+    decided = 0
+    for suite in kept:
+        verdicts = await record_claims(Acting(connection, actor), suite.suite_id, suite.sidecar)
+        session.notices.extend(notices_of(suite.suite_id, verdicts))
+        decided += sum(verdict.created for verdict in verdicts)
+    return TreeImport(bool(session.touched_agents or session.touched_suites or decided), session.notices)
 
 
 async def _tree(connection: AsyncConnection, record: TreeRecord, name: str, root: Path, replace_root: bool) -> int:
@@ -70,16 +77,17 @@ async def _tree(connection: AsyncConnection, record: TreeRecord, name: str, root
     return int(row.id)
 
 
-async def _store(session: Import, record: TreeRecord) -> None:
-    await _store_files(session, list(_kept(record)))
+async def _store(session: Import, record: TreeRecord) -> list[SuiteRecord]:
+    await store_files(session.connection, list(_kept(record)))
     if record.registry_valid:
         await store_agents(session, record.agents)
     else:
         await hide_agents(session)
-    await store_suites(session, record.suites, record.suite_faults)
+    kept = await store_suites(session, record.suites, record.suite_faults)
     if session.touched_agents or session.touched_suites:
         touched = among(assessments.c.agent_id, sorted(session.touched_agents))
         await judge(session.connection, or_(touched, among(assessments.c.suite_pk, sorted(session.touched_suites))))
+    return kept
 
 
 def _kept(record: TreeRecord) -> Iterator[KeptFile]:
@@ -88,16 +96,21 @@ def _kept(record: TreeRecord) -> Iterator[KeptFile]:
         for defect in agent.defects:
             yield from (observation.evidence for observation in defect.observations)
     for suite in record.suites:
-        yield from (slot.artifact for slot in suite.slots if slot.artifact)
+        yield from files_of(suite)
 
 
-async def _store_files(session: Import, kept: Sequence[KeptFile]) -> None:
+def files_of(suite: SuiteRecord) -> Iterator[KeptFile]:
+    yield from suite.documents
+    yield from (slot.artifact for slot in suite.slots if slot.artifact)
+
+
+async def store_files(connection: AsyncConnection, kept: Sequence[KeptFile]) -> None:
     sizes = {file.sha256: file.size for file in kept}
-    known = await session.connection.execute(select(files.c.sha256).where(among(files.c.sha256, sizes)))
+    known = await connection.execute(select(files.c.sha256).where(among(files.c.sha256, sizes)))
     for sha256 in known.scalars():
         del sizes[sha256]
     if sizes:
-        await session.connection.execute(
+        await connection.execute(
             upsert(files).on_conflict_do_nothing(), [{"sha256": sha256, "size": size} for sha256, size in sizes.items()]
         )
 
