@@ -143,7 +143,11 @@ class Selection:
         with_cursors = "pageInfo" in names or any(each.name == "cursor" for each in edges)
         shown = Shown(page, numbered=numbered, with_cursors=with_cursors)
         members = [(each.key, self._part(each, type_, target, found, shown, around)) for each in fields]
-        return select(json_object(members)).select_from(shown.rows).correlate_except(shown.rows).scalar_subquery()
+        statement = select(json_object(members)).select_from(shown.rows).correlate_except(shown.rows)
+        if not names & {"nodes", "edges"}:
+            # What gathers no rows may say nothing that is an aggregate; there is one answer all the same.
+            statement = statement.having(func.count() >= 0)
+        return statement.scalar_subquery()
 
     def _listed(self, field: Selected, backing: Backing, found: Found) -> Found:
         """The rows that the filter lets through, without the retired ones unless they are asked for."""

@@ -27,7 +27,7 @@ class Hidden(Node):
 @backed(books)
 class Open(Node):
     title: str
-    author: Hidden | None = one(lambda book, author: author.c.id == book.c.author_id)
+    author: Hidden | None = one(lambda book, author: author.c.id == book.c.author_pk)
 
 
 @backed()

@@ -159,6 +159,14 @@ async def test_a_page_of_nothing_says_whether_there_is_more(desk: Desk) -> None:
     }
 
 
+@pytest.mark.parametrize("where", ["{}", '{title: {eq: "no such"}}'])
+@pytest.mark.parametrize("selection", ["hasPreviousPage", "__typename", "startCursor"])
+async def test_a_page_of_any_size_has_one_page_info(desk: Desk, where: str, selection: str) -> None:
+    answer = await data(SCHEMA, desk, f"{{ books(where: {where}) {{ pageInfo {{ {selection} }} }} }}")
+
+    assert set(answer["books"]["pageInfo"]) == {selection}
+
+
 async def test_the_count_alone_reads_no_page(desk: Desk) -> None:
     await data(SCHEMA, desk, "{ books { totalCount } }")
 
