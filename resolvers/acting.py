@@ -1,8 +1,9 @@
 """Who acts, and in which transaction."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from sqlalchemy import insert
+from sqlalchemy import func, insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from models import Action
@@ -12,6 +13,16 @@ from models.base import table
 OVERVIEW = "overview"
 # What every process listens to, for the database itself announces it: see migration 0004.
 TOKENS = "tokens"
+
+
+def channel(topic: str) -> str:
+    return f"assay_{topic}"
+
+
+async def announce(connection: AsyncConnection, topics: Iterable[str]) -> None:
+    """Tells every process. A commit that announces holds a lock over all of the server: do it after the real one."""
+    for topic in sorted(topics):
+        await connection.execute(select(func.pg_notify(channel(topic), "")))
 
 
 @dataclass(slots=True)

@@ -38,14 +38,14 @@ async def register(acting: Acting, agent_id: str, name: str | None, framework: s
 
 async def confirm(acting: Acting, agent_id: str, defect_id: str, finding: Finding) -> tuple[int, bool]:
     """The defect's key, and whether anything is new: an identical record is left as it is."""
-    agent = await _locked_agent(acting, agent_id)
+    agent = await locked_agent(acting, agent_id)
     require_text(defect_id, ("defect_id",))
     await require_sound(acting.connection, agent.id, defect_id, finding)
     record, digest = finding.spelled(defect_id)
     row = await _defect_row(acting, agent, defect_id)
     if row is None:
         await _require_room(acting, agent)
-        position = await _next_position(acting, agent)
+        position = await next_position(acting, agent)
         added = insert(defects).values(
             agent_pk=agent.id,
             defect_id=defect_id,
@@ -96,7 +96,7 @@ async def _agent_row(acting: Acting, agent_id: str) -> Row[Any] | None:
     return (await acting.connection.execute(found)).one_or_none()
 
 
-async def _locked_agent(acting: Acting, agent_id: str) -> Row[Any]:
+async def locked_agent(acting: Acting, agent_id: str) -> Row[Any]:
     """The agent, held alone: its defects change one after the other."""
     require_text(agent_id, ("agent_id",))
     row = await _agent_row(acting, agent_id)
@@ -127,7 +127,7 @@ async def _defect_row(acting: Acting, agent: Row[Any], defect_id: str) -> Row[An
 
 
 async def _changeable(acting: Acting, agent_id: str, defect_id: str, expected: str) -> tuple[Row[Any], Row[Any]]:
-    agent = await _locked_agent(acting, agent_id)
+    agent = await locked_agent(acting, agent_id)
     row = await _defect_row(acting, agent, defect_id)
     if row is None or row.retired_at is not None:
         raise NotFound(f"{agent_id} has no current defect {defect_id}.", ("defect_id",))
@@ -163,7 +163,7 @@ async def _require_room(acting: Acting, agent: Row[Any]) -> None:
         raise Refused(message, ReasonCode.INVALID_FIELD, Subject(Agent, agent.id))
 
 
-async def _next_position(acting: Acting, agent: Row[Any]) -> int:
+async def next_position(acting: Acting, agent: Row[Any]) -> int:
     """After all places that a tree's manifest can give, in the order of confirmation."""
     last = await acting.connection.scalar(select(func.max(defects.c.position)).where(defects.c.agent_pk == agent.id))
     return MOST_RECORDS if last is None else max(MOST_RECORDS, last + 1)

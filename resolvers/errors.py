@@ -1,5 +1,6 @@
 """Why a rule says no. Each error carries what the caller needs; where it goes in an answer is not known here."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlmodel import SQLModel
@@ -72,3 +73,22 @@ class Refused(RuleError):
         super().__init__(message)
         self.code = code
         self.subject = subject
+
+
+class Locked(RuleError):
+    """A person locked these values, and nobody else may lose them."""
+
+    def __init__(self, message: str, rows: Sequence[int], fields: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.rows = rows
+        self.fields = fields
+
+
+class ConfirmationRequired(RuleError):
+    """The caller must choose before anything changes."""
+
+    def __init__(self, message: str, *, affected_rows: int, locked_rows: int, rows_without_output: int) -> None:
+        super().__init__(message)
+        self.affected_rows = affected_rows
+        self.locked_rows = locked_rows
+        self.rows_without_output = rows_without_output
