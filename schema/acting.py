@@ -38,13 +38,20 @@ class Context(Protocol):
         """Opens `acting`, commits when left in peace, and tells listeners afterwards."""
         ...
 
+    def primary(self) -> AbstractAsyncContextManager[None]:
+        """Reads from where is written."""
+        ...
+
 
 Request: TypeAlias = Info[Context, None]
 Resolver: TypeAlias = Callable[..., Awaitable[Any]]
 
 
 class ActingExecutor(Executor):
-    """Keeps the transaction of a mutation open until its payload has been read in it."""
+    """Keeps the transaction of a mutation open until its payload has been read in it.
+
+    Events of subscriptions are read where it was written: a replica may lag behind what they tell of.
+    """
 
     def execute_field(
         self,
@@ -55,14 +62,18 @@ class ActingExecutor(Executor):
         position_context: Any,
     ) -> Any:
         arguments = (parent_type, source, field_details_list, path, position_context)
-        if parent_type is not self.schema.mutation_type:
-            return super().execute_field(*arguments)
-        return self._in_transaction(functools.partial(super().execute_field, *arguments))
+        execute = functools.partial(super().execute_field, *arguments)
+        if parent_type is self.schema.mutation_type:
+            return _within(self.context_value.transaction(), execute)
+        if parent_type is self.schema.subscription_type:
+            return _within(self.context_value.primary(), execute)
+        return execute()
 
-    async def _in_transaction(self, execute: Callable[[], Any]) -> Any:
-        async with self.context_value.transaction():
-            result = execute()
-            return await result if inspect.isawaitable(result) else result
+
+async def _within(place: AbstractAsyncContextManager[None], execute: Callable[[], Any]) -> Any:
+    async with place:
+        result = execute()
+        return await result if inspect.isawaitable(result) else result
 
 
 def mutation(role: Role, *errors: type) -> Callable[[Resolver], Any]:

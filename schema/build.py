@@ -9,6 +9,7 @@ from schema.masking import MaskedSchema
 from schema.mutation import Mutation
 from schema.query import Query
 from schema.scalars import SCALARS
+from schema.subscription import Subscription
 
 
 class Schema(MaskedSchema, EngineSchema):
@@ -19,6 +20,7 @@ def build(**options: Any) -> Schema:
     return Schema(
         Query,
         mutation=Mutation,
+        subscription=Subscription,
         executor=ActingExecutor,
         exception_handlers=HANDLERS,
         config=StrawberryConfig(scalar_map=SCALARS),

@@ -9,6 +9,7 @@ from strawberry.utils.str_converters import to_camel_case
 from engine.graph import Node
 from engine.references import ref
 from models import Agent as Agents
+from models import ApiToken as ApiTokens
 from models import Assessment as Assessments
 from models import Attempt as Attempts
 from models import Defect as Defects
@@ -16,6 +17,7 @@ from models import DiscoveryProtocol as DiscoveryProtocols
 from models import Suite as Suites
 from resolvers import errors
 from resolvers.errors import Subject
+from schema.access import ApiToken
 from schema.agents import Agent, Defect
 from schema.assessments import Assessment
 from schema.protocols import DiscoveryProtocol
@@ -24,6 +26,7 @@ from schema.suites import Attempt, Suite
 
 NODES: dict[type, type[Node]] = {
     Agents: Agent,
+    ApiTokens: ApiToken,
     Assessments: Assessment,
     Attempts: Attempt,
     Defects: Defect,

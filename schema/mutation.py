@@ -1,5 +1,6 @@
 import strawberry
 
+from schema.access import AccessMutations
 from schema.assessment_mutations import AssessmentMutations
 from schema.defect_mutations import DefectMutations
 from schema.protocols import ProtocolMutations
@@ -7,5 +8,5 @@ from schema.reviews import ReviewMutations
 
 
 @strawberry.type
-class Mutation(DefectMutations, AssessmentMutations, ReviewMutations, ProtocolMutations):
+class Mutation(DefectMutations, AssessmentMutations, ReviewMutations, ProtocolMutations, AccessMutations):
     pass

@@ -3,6 +3,7 @@ from sqlalchemy import and_
 from engine.graph import Connection, Node
 from engine.mapping import Argument, backed, lookup, many, node, nodes, one
 from resolvers import defects, overview, suites
+from schema.access import AccessQueries
 from schema.agents import Agent, Defect
 from schema.assessments import Assessment
 from schema.files import File
@@ -14,7 +15,7 @@ from schema.suites import Attempt, Suite
 
 
 @backed()
-class Query(ReviewQueries, ProtocolQueries):
+class Query(ReviewQueries, ProtocolQueries, AccessQueries):
     node: Node | None = node()
     nodes: list[Node | None] = nodes()
     agent: Agent | None = lookup(

@@ -10,12 +10,14 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.routing import BaseRoute, Mount
 
 from server import documents, downloads, graphql, health, metrics
+from server.access import Guarded
 from server.database import connected
 from server.files import FileStore, file_store
 from server.following import Followed, following
 from server.headers import SafeHeaders
 from server.metrics import Measured
 from server.pages import PageFiles
+from server.services import services
 from server.settings import Settings
 
 log = structlog.get_logger(__name__)
@@ -34,12 +36,17 @@ def routes() -> list[BaseRoute]:
     ]
 
 
+def names(settings: Settings) -> list[str]:
+    return [*LOOPBACK_NAMES, settings.host] if settings.is_local else ["*"]
+
+
 def middleware(settings: Settings) -> list[Middleware]:
     return [
         Middleware(Measured),
         Middleware(SafeHeaders),
         # A page elsewhere may let its own name point at this machine, and so reach what trusts local callers.
-        Middleware(TrustedHostMiddleware, allowed_hosts=[*LOOPBACK_NAMES, settings.host], www_redirect=False),
+        Middleware(TrustedHostMiddleware, allowed_hosts=names(settings), www_redirect=False),
+        Middleware(Guarded),
     ]
 
 
@@ -57,7 +64,7 @@ def create_app(settings: Settings, dsn: str, tree: Followed | None = None) -> St
             app.state.database = database
             app.state.files = file_store(settings)
             sweeping = asyncio.create_task(tidy(app.state.files))
-            async with following(dsn, app.state.files, tree):
+            async with services(database, dsn, settings) as app.state.services, following(dsn, app.state.files, tree):
                 yield
             await sweeping
 

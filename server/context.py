@@ -1,18 +1,25 @@
 """What resolvers and the engine get of a request."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import asyncpg
 from starlette.requests import Request
 from starlette.websockets import WebSocket
 
-from resolvers.access import LOCAL, Viewer
-from resolvers.acting import Acting
+from resolvers.access import Viewer
+from resolvers.acting import TOKENS, Acting
+from server.access import viewer_of
 from server.database import Database
+from server.services import Services
+
+
+class Reader(Protocol):
+    async def fetch(self, sql: str, arguments: Sequence[Any]) -> str | None: ...
 
 
 class Transaction:
@@ -29,37 +36,75 @@ class Transaction:
             return text
 
 
+class Primary:
+    """Reads where is written, whatever the queries are sent to."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def fetch(self, sql: str, arguments: Sequence[Any]) -> str | None:
+        async with self._database.engine.connect() as connection:
+            driver = (await connection.get_raw_connection()).driver_connection
+            assert driver is not None
+            text: str | None = await driver.fetchval(sql, *arguments)
+            return text
+
+
+# What the field being executed reads through, where that is not the pool: operations of one socket share a context.
+READER: ContextVar[Reader | None] = ContextVar("reader", default=None)
+
+
 @dataclass
 class Context:
     request: Request | WebSocket
-    database: Database
-    viewer: Viewer = LOCAL
+    services: Services
+    viewer: Viewer
     # What a WebSocket said of its user when it was opened.
     connection_params: dict[str, Any] = field(default_factory=dict)
-    _transaction: Transaction | None = None
 
     async def fetch(self, sql: str, arguments: Sequence[Any]) -> str | None:
-        if self._transaction is not None:
-            return await self._transaction.fetch(sql, arguments)
-        text: str | None = await self.database.reads.fetchval(sql, *arguments)
+        reader = READER.get()
+        if reader is not None:
+            return await reader.fetch(sql, arguments)
+        text: str | None = await self.services.database.reads.fetchval(sql, *arguments)
         return text
 
     @property
     def acting(self) -> Acting:
-        assert self._transaction is not None, "only mutations act"
-        return self._transaction.acting
+        reader = READER.get()
+        assert isinstance(reader, Transaction), "only mutations act"
+        return reader.acting
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[None]:
-        async with self.database.engine.begin() as connection:
+        async with self.services.database.engine.begin() as connection:
             driver = (await connection.get_raw_connection()).driver_connection
             assert driver is not None
-            self._transaction = Transaction(Acting(connection, self.viewer.name), driver)
+            acting = Acting(connection, self.viewer.name)
+            outer = READER.set(Transaction(acting, driver))
             try:
                 yield
             finally:
-                self._transaction = None
+                READER.reset(outer)
+        self._tell(acting.topics)
+
+    @asynccontextmanager
+    async def primary(self) -> AsyncIterator[None]:
+        outer = READER.set(Primary(self.services.database))
+        try:
+            yield
+        finally:
+            READER.reset(outer)
+
+    def changes(self, topic: str) -> AsyncGenerator[None, None]:
+        return self.services.feeds[topic].changes()
+
+    def _tell(self, topics: set[str]) -> None:
+        # The database announces tokens by itself; here it must have happened before the answer goes out.
+        if TOKENS in topics:
+            self.services.door.forget()
+        self.services.herald.tell(topics - {TOKENS})
 
 
 def context_of(request: Request | WebSocket) -> Context:
-    return Context(request, request.app.state.database)
+    return Context(request, request.app.state.services, viewer_of(request))

@@ -9,22 +9,25 @@ from typing import Any, Final
 import orjson
 from cross_web import AsyncHTTPRequestAdapter, HTTPException, StarletteRequestAdapter
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 from starlette.websockets import WebSocket
 from strawberry.asgi import GraphQL
 from strawberry.exceptions import MissingQueryError
 from strawberry.http import GraphQLHTTPResponse, GraphQLRequestData
 from strawberry.http.base import BaseRequestProtocol
+from strawberry.http.exceptions import WebSocketDisconnected
 from strawberry.schema import BaseSchema
 from strawberry.schema.exceptions import CannotGetOperationTypeError, InvalidOperationTypeError
 from strawberry.subscriptions import GRAPHQL_SSE_PROTOCOL, GRAPHQL_TRANSPORT_WS_PROTOCOL
 from strawberry.types import ExecutionResult
 from strawberry.types.graphql import OperationType
 
-from server.negotiation import EVENT_STREAM, GRAPHQL_RESPONSE, JSON, answer_type, prefers_stream, wants_page
+from server.access import viewer_of
+from server.door import UNAUTHORIZED, Door, Unauthorized
+from server.negotiation import EVENT_STREAM, GRAPHQL_RESPONSE, JSON, answer_type, asks_for_page, prefers_stream
 from server.pages import page
-from server.streams import EventStream, TextSocket
+from server.streams import EventStream, TextSocket, authorization_of, close, farewell
 
 MAX_BODY_BYTES: Final = 1024 * 1024
 
@@ -74,10 +77,6 @@ def misplaced(operation_type: OperationType) -> HTTPException:
     return HTTPException(405, "A mutation must be sent by POST.")
 
 
-def asks_for_page(request: Request, accept: str) -> bool:
-    return request.method == "GET" and "query" not in request.query_params and wants_page(accept)
-
-
 class GraphQLView(GraphQL[Any, None]):
     """Serves a schema at one address: JSON for clients, a page for browsers, streams for subscriptions.
 
@@ -92,6 +91,7 @@ class GraphQLView(GraphQL[Any, None]):
         schema: BaseSchema,
         *,
         context: Callable[[Request | WebSocket], Any] = lambda request: {"request": request},
+        door: Callable[[Request | WebSocket], Door] | None = None,
         max_body_bytes: int = MAX_BODY_BYTES,
         allowed_origins: Sequence[str] = (),
     ) -> None:
@@ -101,14 +101,50 @@ class GraphQLView(GraphQL[Any, None]):
             allowed_origins=allowed_origins,
         )
         self.context = context
+        self.door = door
         self.request_adapter_class = partial(BoundedRequest, limit=max_body_bytes)  # type: ignore[assignment]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
+            await self.converse(scope, receive, send)
+            return
+        request = Request(scope, receive)
+        response = await self.respond(request)
+        if isinstance(response, StreamingResponse) and self.door:
+            await self.stream(self.door(request), request, response, send)
+        else:
+            await response(scope, receive, send)
+
+    async def converse(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """A socket, which is closed when its caller's token ends."""
+        if self.door is None:
             await super().__call__(scope, receive, send)
             return
-        response = await self.respond(Request(scope, receive))
-        await response(scope, receive, send)
+        async with self.door(WebSocket(scope, receive, send)).staying() as stay:
+            scope["stay"] = stay
+            await super().__call__(scope, receive, send)
+        if stay.code is not None:
+            await close(send, stay.code, stay.reason)
+
+    async def stream(self, door: Door, request: Request, response: StreamingResponse, send: Send) -> None:
+        """A stream of events, whose last one says why where its caller's token ended."""
+        async with door.staying() as stay:
+            door.settle(stay, viewer_of(request))
+            await response(request.scope, request.receive, send)
+        if stay.code is not None:
+            await send(farewell(stay.reason))
+
+    async def on_ws_connect(self, context: Any) -> Any:
+        if self.door is not None:
+            socket: WebSocket = context.request
+            door = self.door(socket)
+            try:
+                context.viewer = await door.admit(authorization_of(socket, context.connection_params))
+            except Unauthorized as refusal:
+                await socket.close(UNAUTHORIZED, str(refusal))
+                raise WebSocketDisconnected from refusal
+            door.settle(socket.scope["stay"], context.viewer)
+        return await super().on_ws_connect(context)
 
     async def respond(self, request: Request) -> Response:
         accept = request.headers.get("accept", "")

@@ -1,6 +1,8 @@
 from collections.abc import Iterator
 from functools import lru_cache
 
+from starlette.requests import Request
+
 JSON = "application/json"
 GRAPHQL_RESPONSE = "application/graphql-response+json"
 EVENT_STREAM = "text/event-stream"
@@ -48,3 +50,7 @@ def prefers_stream(accept: str) -> bool:
 
 def wants_page(accept: str) -> bool:
     return "text/html" in preferences(accept)
+
+
+def asks_for_page(request: Request, accept: str) -> bool:
+    return request.method == "GET" and "query" not in request.query_params and wants_page(accept)

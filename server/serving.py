@@ -1,5 +1,4 @@
 import asyncio
-import ipaddress
 import signal
 import socket
 from collections.abc import Iterator, Sequence
@@ -7,8 +6,9 @@ from contextlib import contextmanager, suppress
 
 import uvicorn
 
+from resolvers.access import any_holds
 from server.app import create_app
-from server.database import database_url
+from server.database import database_url, write_engine
 from server.demo import load_demo
 from server.files import file_store
 from server.following import Followed, require_root
@@ -21,18 +21,19 @@ from server.settings import Settings
 BACKLOG = 2048
 
 
-def is_loopback(host: str) -> bool:
+async def require_token(settings: Settings, dsn: str) -> None:
+    """Refuses an address that others can reach as long as nobody could prove to be let in."""
+    if settings.is_local:
+        return
+    engine = write_engine(dsn)
     try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
-def refuse_strangers(settings: Settings) -> None:
-    if not is_loopback(settings.host):
-        raise Refusal(
-            Fault("ASSAY_HOST", "TOKENS_NEEDED", f"{settings.host} is open to others, which needs access tokens")
-        )
+        async with engine.connect() as connection:
+            if await any_holds(connection):
+                return
+    finally:
+        await engine.dispose()
+    message = f"others can reach {settings.host}, which needs a token: assay token create --name NAME --role ADMIN"
+    raise Refusal(Fault("ASSAY_HOST", "TOKENS_NEEDED", message))
 
 
 @contextmanager
@@ -82,6 +83,7 @@ def service(settings: Settings, dsn: str, tree: Followed | None) -> Service:
 
 async def prepare(settings: Settings, dsn: str, *, with_demo: bool, tree: Followed | None) -> None:
     await migrate(dsn)
+    await require_token(settings, dsn)
     if with_demo:
         await load_demo(dsn, file_store(settings))
     if tree:
@@ -90,7 +92,6 @@ async def prepare(settings: Settings, dsn: str, *, with_demo: bool, tree: Follow
 
 def serve(settings: Settings, *, with_demo: bool = False, tree: Followed | None = None) -> None:
     configure_logs(settings)
-    refuse_strangers(settings)
     # SIGTERM ends us as Ctrl-C does: through every `finally`, also while we start.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with suppress(KeyboardInterrupt), listening(settings) as listener, database_url(settings) as dsn:

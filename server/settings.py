@@ -1,3 +1,4 @@
+import ipaddress
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,11 +20,15 @@ class Settings(BaseSettings):
     data_dir: Path = Field(default=Path(".assay"), description="Where the embedded Postgres and the files live.")
     database_url: str | None = Field(default=None, description="A Postgres 16 or later; unset runs an embedded one.")
     read_database_url: str | None = Field(default=None, description="Where queries read; unset reads the same one.")
+    listen_database_url: str | None = Field(
+        default=None, description="Where announcements are heard, past a pooler of transactions; unset is the same one."
+    )
     read_connections: int = Field(default=16, ge=1, description="Most connections of one process for queries.")
     write_connections: int = Field(default=8, ge=1, description="Most connections of one process for mutations.")
     files_url: str | None = Field(
         default=None, description="s3://, gs://, az:// or file://; unset keeps files in data."
     )
+    largest_upload: int = Field(default=64 * 1024 * 1024, ge=0, description="Most bytes of a file sent to /files.")
     log_level: Literal["debug", "info", "warning", "error"] = Field(default="info", description="Least level logged.")
     log_format: Literal["auto", "text", "json"] = Field(default="auto", description="auto is text on a terminal.")
     shutdown_seconds: int = Field(default=5, ge=0, description="How long a stop waits for running requests.")
@@ -33,6 +38,14 @@ class Settings(BaseSettings):
             super().__init__(**values)
         except ValidationError as error:
             raise WrongUsage(*faults(error)) from error
+
+    @property
+    def is_local(self) -> bool:
+        """Whether nobody but this machine can reach the address."""
+        try:
+            return ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return self.host == "localhost"
 
 
 def faults(error: ValidationError) -> list[Fault]:

@@ -1,8 +1,11 @@
 """The two ways a subscription travels: server-sent events and the `graphql-transport-ws` protocol."""
 
 from collections.abc import AsyncGenerator, Mapping
+from contextlib import suppress
 
-from starlette.websockets import WebSocketDisconnect
+import orjson
+from starlette.types import Message, Send
+from starlette.websockets import WebSocket, WebSocketDisconnect
 from strawberry.asgi import ASGIWebSocketAdapter
 from strawberry.http.exceptions import NonJsonMessageReceived, WebSocketDisconnected
 from strawberry.http.streaming import SSETransport
@@ -13,12 +16,34 @@ from server.negotiation import prefers_stream
 LINE_BREAKS = str.maketrans("\r\n", "  ")
 
 
+def authorization_of(socket: WebSocket, params: Mapping[str, object]) -> str | None:
+    """What the first message says, which pages can send, or else the header of the handshake."""
+    said = next((value for name, value in params.items() if name.lower() == "authorization"), None)
+    return said if isinstance(said, str) else socket.headers.get("authorization")
+
+
+async def close(send: Send, code: int, reason: str) -> None:
+    # Who has gone meanwhile needs no good-bye.
+    with suppress(OSError, RuntimeError):
+        await send({"type": "websocket.close", "code": code, "reason": reason})
+
+
+def farewell(reason: str) -> Message:
+    """The end of a stream, told as an error of its operation."""
+    error = {"message": reason, "extensions": {"code": "UNAUTHENTICATED"}}
+    told = EVENTS.encode_event("next", orjson.dumps({"errors": [error]}).decode())
+    return {"type": "http.response.body", "body": (told + EVENTS.encode_complete()).encode(), "more_body": False}
+
+
 class EventStream(SSETransport):
     def accepts(self, accept: str) -> bool:
         return prefers_stream(accept)
 
     def encode_event(self, event: str, data: str | None = None) -> str:
         return super().encode_event(event, data and data.translate(LINE_BREAKS))
+
+
+EVENTS = EventStream()
 
 
 class TextSocket(ASGIWebSocketAdapter):

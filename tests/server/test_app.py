@@ -18,9 +18,9 @@ def settings(tmp_path: Path) -> Settings:
 
 
 @pytest.fixture
-async def client(settings: Settings, empty_database: str) -> AsyncIterator[httpx.AsyncClient]:
+async def client(settings: Settings, database: str) -> AsyncIterator[httpx.AsyncClient]:
     async with (
-        serving(create_app(settings, empty_database)) as host,
+        serving(create_app(settings, database)) as host,
         httpx.AsyncClient(base_url=f"http://{host}") as client,
     ):
         yield client

@@ -1,0 +1,39 @@
+"""What the requests of one process share, and what runs beside them."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from resolvers.acting import OVERVIEW, TOKENS, channel
+from server.changes import Feed, Herald, OverviewWatch
+from server.database import Database, connector
+from server.door import Door
+from server.listening import Listener
+from server.settings import Settings
+
+
+@dataclass(frozen=True)
+class Services:
+    database: Database
+    door: Door
+    herald: Herald
+    feeds: Mapping[str, Feed]
+
+
+@asynccontextmanager
+async def services(database: Database, dsn: str, settings: Settings) -> AsyncIterator[Services]:
+    listener = Listener(connector(settings.listen_database_url or dsn))
+    door = Door(database.engine, listener, is_local=settings.is_local)
+    herald = Herald(database.engine)
+    overview = OverviewWatch(database.engine, listener)
+    listener.on(channel(TOKENS), door.forget)
+    listener.on(channel(OVERVIEW), overview.hear)
+    tasks = [asyncio.create_task(each.run()) for each in (listener, door, herald, overview)]
+    try:
+        yield Services(database, door, herald, {OVERVIEW: overview.feed})
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await herald.send()
