@@ -189,7 +189,7 @@ class Plain:
                 keys = [decoded(id_, argument.of) for id_ in ([value] if isinstance(value, str) else value)]
                 typed = [self.typed_key(argument.of, key) for key in keys]
                 value = typed[0] if isinstance(value, str) else literal(typed, ARRAY(Text()))
-            given[name] = value if value is None or isinstance(value, ColumnElement) else literal(value)
+            given[name] = value if isinstance(value, ColumnElement | bool | None) else literal(value)
         return given
 
     def typed_key(self, type_name: str, key: str) -> Any:
@@ -221,14 +221,17 @@ class Plain:
         leaves = self.expressions(backing, row, {})
         key = row.c[backing.key] if backing.key in row.c else literal(None)
         visible = backing.visible(row) if backing.visible is not None else true()
-        order = [_undirected(ordering(row)) for ordering in relation.order_by]
-        order = order or [row.c[name] for name in backing.position if name in row.c]
+        position = [row.c[name] for name in backing.position if name in row.c]
+        order = [_undirected(ordering(row)) for ordering in relation.order_by] or position
         found = await self.rows(statement.add_columns(*leaves.values(), key, visible, *order))
         things = []
         for each in found:
             key_value, is_visible, *places = each[len(leaves) :]
             alone = statement.add_columns(*row.c)
             alone = alone if key_value is None else alone.where(key == key_value)
+            if order is position:
+                same = (column.is_not_distinct_from(value) for column, value in zip(position, places, strict=True))
+                alone = alone.where(*same)
             read = self.read(backing, leaves, each)
             things.append(Thing(backing, alone.subquery(), read, key_value, is_visible, tuple(map(named, places))))
         return things
