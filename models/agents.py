@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from sqlalchemy import CheckConstraint, DateTime, ForeignKeyConstraint, Index, UniqueConstraint, func
+from sqlalchemy import CheckConstraint, DateTime, ForeignKeyConstraint, Index, UniqueConstraint, func, text
 from sqlmodel import Field, SQLModel
 
 from models.base import JsonText, Keeper, ManifestState, digests, identity, reference, vocabulary
@@ -16,7 +16,6 @@ class Agent(SQLModel, table=True):
     __table_args__ = (
         *digests("source_sha256"),
         CheckConstraint("(keeper = 'TREE') = (tree_id IS NOT NULL)", name="keeper_tree"),
-        Index(None, "name"),
         Index(None, "created_at"),
         Index(None, "updated_at"),
         Index(None, "tree_id"),
@@ -64,7 +63,6 @@ class Defect(SQLModel, table=True):
             name="texts",
         ),
         Index(None, "defect_id"),
-        Index(None, "title"),
         Index(None, "confirmed_at"),
         Index(None, "source_sha256"),
         Index(None, "case_sha256"),
@@ -116,8 +114,9 @@ class Observation(SQLModel, table=True):
 
     __tablename__ = "observations"
     __table_args__ = (
-        UniqueConstraint("revision_pk", "observation_id"),
-        UniqueConstraint("revision_pk", "evidence_path"),
+        # Digests of texts whose length nobody bounds, and an index does.
+        Index("observations_id_key", "revision_pk", text("md5(observation_id)"), unique=True),
+        Index("observations_path_key", "revision_pk", text("md5(evidence_path)"), unique=True),
         *digests("case_sha256"),
     )
 

@@ -118,7 +118,6 @@ def upgrade() -> None:
     )
     op.create_index(op.f("agents_created_at_idx"), "agents", ["created_at"], unique=False)
     op.create_index(op.f("agents_manifest_sha256_idx"), "agents", ["manifest_sha256"], unique=False)
-    op.create_index(op.f("agents_name_idx"), "agents", ["name"], unique=False)
     op.create_index(op.f("agents_tree_id_idx"), "agents", ["tree_id"], unique=False)
     op.create_index(op.f("agents_updated_at_idx"), "agents", ["updated_at"], unique=False)
     op.create_table(
@@ -303,7 +302,6 @@ def upgrade() -> None:
     op.create_index(op.f("defects_defect_id_idx"), "defects", ["defect_id"], unique=False)
     op.create_index(op.f("defects_ground_truth_sha256_idx"), "defects", ["ground_truth_sha256"], unique=False)
     op.create_index(op.f("defects_source_sha256_idx"), "defects", ["source_sha256"], unique=False)
-    op.create_index(op.f("defects_title_idx"), "defects", ["title"], unique=False)
     op.create_index(op.f("defects_tree_id_idx"), "defects", ["tree_id"], unique=False)
     op.create_table(
         "suite_agents",
@@ -538,8 +536,10 @@ def upgrade() -> None:
         sa.ForeignKeyConstraint(["evidence_sha256"], ["files.sha256"], name=op.f("observations_evidence_sha256_fkey")),
         sa.ForeignKeyConstraint(["revision_pk"], ["defect_revisions.id"], name=op.f("observations_revision_pk_fkey")),
         sa.PrimaryKeyConstraint("id", name=op.f("observations_pkey")),
-        sa.UniqueConstraint("revision_pk", "evidence_path", name=op.f("observations_revision_pk_evidence_path_key")),
-        sa.UniqueConstraint("revision_pk", "observation_id", name=op.f("observations_revision_pk_observation_id_key")),
+    )
+    op.create_index("observations_id_key", "observations", ["revision_pk", sa.text("md5(observation_id)")], unique=True)
+    op.create_index(
+        "observations_path_key", "observations", ["revision_pk", sa.text("md5(evidence_path)")], unique=True
     )
     op.create_index(op.f("observations_evidence_sha256_idx"), "observations", ["evidence_sha256"], unique=False)
     op.create_table(
