@@ -10,7 +10,7 @@ from tempfile import SpooledTemporaryFile
 from typing import IO, TypeVar
 
 from interchange.cache import ABSENT, UNSETTLED, Cache, settled, sight_of
-from interchange.reading import CONTENT_LIMIT, DOCUMENT_LIMIT, MIB, Fault, Place, Reading, copy
+from interchange.reading import CONTENT_LIMIT, DOCUMENT_LIMIT, MIB, Fault, Place, Reading, copy, resolve
 from interchange.records import FileSink, KeptFile
 from interchange.sources import source_digest, source_files
 
@@ -47,6 +47,13 @@ class TreeFiles:
             return known[1]
         with SpooledTemporaryFile(max_size=4 * MIB) as body:
             return self._read(place, CONTENT_LIMIT, body)
+
+    def locate(self, place: Place) -> Path:
+        return resolve(self.root, place)
+
+    def evidence(self, place: Place, claimed: object) -> KeptFile:
+        """What lies there, whatever is claimed of it."""
+        return self.content(place)
 
     def source_digest(self, unit: str) -> str:
         paths = tuple(source_files(self.root / unit))

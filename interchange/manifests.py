@@ -1,13 +1,12 @@
 """A unit's manifest: confirmed defects with the evidence that they were repeated."""
 
+from collections.abc import Hashable
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from interchange.digests import digest_text
 from interchange.documents import Object, Undecodable, canonical, object_at, storable
-from interchange.files import TreeFiles
-from interchange.reading import Fault, Place, resolve
+from interchange.reading import Fault, Place
 from interchange.records import DefectRecord, KeptFile, ObservationRecord
 from models.base import ReasonCode
 from resolvers.forms import SHORT_TEXT, identity, instant, objects, sha256, text
@@ -26,16 +25,37 @@ class Manifest:
     defects: list[DefectRecord]
 
 
-def parse_manifest(files: TreeFiles, place: Place, data: bytes, agent_id: str) -> Manifest:
+class Evidence(Protocol):
+    """Where the files lie that observations name."""
+
+    def locate(self, place: Place) -> Hashable:
+        """Where a name leads: the same for two names of one file. Raises PATH_ESCAPE."""
+        ...
+
+    def evidence(self, place: Place, claimed: object) -> KeptFile:
+        """The file there; `claimed` is the digest that it should have."""
+        ...
+
+
+def parse_manifest(files: Evidence, place: Place, data: bytes, agent_id: str) -> Manifest:
     """The manifest, or the fault that makes it invalid as a whole."""
+    return defects_of(files, place, manifest_at(place, data, agent_id))
+
+
+def manifest_at(place: Place, data: bytes, agent_id: str) -> Object:
+    """The document of this agent, whatever its defects."""
     document = object_at(place, data)
     if document.get("schema") != SCHEMA:
         raise place.fault(ReasonCode.UNSUPPORTED_SCHEMA, f"schema must be {SCHEMA}")
     if document.get("agent_id") != agent_id:
         raise place.fault(ReasonCode.AGENT_IDENTITY_MISMATCH, "agent_id must be that of the registration")
-    records = objects(document.pop("defects", None))
-    if records is None:
+    if objects(document.get("defects")) is None:
         raise place.fault(ReasonCode.INVALID_FIELD, "defects must be a list of at most 10,000 objects")
+    return document
+
+
+def defects_of(files: Evidence, place: Place, document: Object) -> Manifest:
+    records = document.pop("defects")
     seen: set[str] = set()
     defects = [_Defect(files, place, number, record, seen).read() for number, record in enumerate(records)]
     return Manifest(_canonical(place, document), defects)
@@ -51,7 +71,7 @@ def _canonical(place: Place, value: Any) -> str:
 class _Defect:
     """One record being read; every check raises the fault that is told."""
 
-    def __init__(self, files: TreeFiles, place: Place, number: int, record: Object, seen: set[str]) -> None:
+    def __init__(self, files: Evidence, place: Place, number: int, record: Object, seen: set[str]) -> None:
         self._files, self._place, self._record = files, place, record
         self._where = f"defects[{number}]"
         self._seen = seen
@@ -97,14 +117,14 @@ class _Defect:
         if records is None:
             raise self._fault(ReasonCode.INVALID_FIELD, "observations must be a list of at most 10,000 objects")
         identities: set[str] = set()
-        targets: set[Path] = set()
+        targets: set[Hashable] = set()
         read = [self._observation(n, record, case, identities, targets) for n, record in enumerate(records)]
         if len(read) < LEAST_OBSERVATIONS:
             raise self._fault(ReasonCode.TOO_FEW_OBSERVATIONS, "observations must be at least two")
         return read
 
     def _observation(
-        self, number: int, record: Object, case: str, identities: set[str], targets: set[Path]
+        self, number: int, record: Object, case: str, identities: set[str], targets: set[Hashable]
     ) -> ObservationRecord:
         where = f"observations[{number}]"
         if (observation_id := identity(record.get("id"))) is None:
@@ -117,18 +137,19 @@ class _Defect:
         path, evidence = self._evidence(where, record, targets)
         return ObservationRecord(observation_id, case, path, evidence.sha256, evidence)
 
-    def _evidence(self, where: str, record: Object, targets: set[Path]) -> tuple[str, KeptFile]:
+    def _evidence(self, where: str, record: Object, targets: set[Hashable]) -> tuple[str, KeptFile]:
         if (path := text(record.get("evidence_path"))) is None:
             raise self._fault(ReasonCode.INVALID_FIELD, f"{where}.evidence_path must be nonempty text")
         if ".." in path.split("/"):
             raise self._fault(ReasonCode.PATH_ESCAPE, f"{where}.evidence_path must be without '..'")
         place = Place(self._place.directory, path)
-        target = resolve(self._files.root, place)
+        target = self._files.locate(place)
         if target in targets:
             raise self._fault(ReasonCode.DUPLICATE_EVIDENCE, f"{where}.evidence_path must name a file of its own")
         targets.add(target)
-        evidence = self._files.content(place)
-        if evidence.sha256 != record.get("evidence_sha256"):
+        claimed = record.get("evidence_sha256")
+        evidence = self._files.evidence(place, claimed)
+        if evidence.sha256 != claimed:
             raise self._fault(ReasonCode.EVIDENCE_DIGEST_MISMATCH, f"{where}.evidence_sha256 must be the file's digest")
         return path, evidence
 

@@ -90,7 +90,7 @@ async def _differs(session: Import, record: AgentRecord, row: Row[Any]) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Written:
+class Written:
     """A defect to write: `held` is its row where it has one already."""
 
     agent: AgentRecord
@@ -119,18 +119,18 @@ async def _store_defects(session: Import, kept: Sequence[tuple[int, AgentRecord]
     )
     standing = {(row.agent_pk, row.defect_id): row for row in rows}
     written = [
-        _Written(agent, pk, record, position, standing.pop((pk, record.defect_id), None))
+        Written(agent, pk, record, position, standing.pop((pk, record.defect_id), None))
         for pk, agent in readable
         for position, record in enumerate(agent.defects)
     ]
-    written = [defect for defect in written if _is_ours(session, defect) and _is_news(session, defect)]
+    written = [defect for defect in written if _is_ours(session, defect) and is_news(session, defect)]
     session.touched_agents.update(defect.agent.agent_id for defect in written)
-    await _store_revisions(session, await _store_values(session, written))
+    await store_revisions(session, await store_values(session, written))
     names = {pk: agent.agent_id for pk, agent in readable}
     await _retire_defects(session, [(names[pk], row) for (pk, _), row in standing.items()])
 
 
-def _is_ours(session: Import, defect: _Written) -> bool:
+def _is_ours(session: Import, defect: Written) -> bool:
     held = defect.held
     if held is None or held.retired_at is not None or session.keeps(held.tree_id):
         return True
@@ -139,12 +139,12 @@ def _is_ours(session: Import, defect: _Written) -> bool:
     return False
 
 
-def _is_news(session: Import, defect: _Written) -> bool:
+def is_news(session: Import, defect: Written) -> bool:
     held, values = defect.held, _defect_values(session, defect)
     return held is None or any(held._mapping[name] != value for name, value in values.items())
 
 
-async def _store_values(session: Import, written: Sequence[_Written]) -> list[tuple[int, _Written]]:
+async def store_values(session: Import, written: Sequence[Written]) -> list[tuple[int, Written]]:
     """Write the present state of defects; answers those that need a new revision, by their keys."""
     new = [defect for defect in written if defect.held is None]
     changed = [(int(defect.held.id), defect) for defect in written if defect.held is not None]
@@ -157,7 +157,7 @@ async def _store_values(session: Import, written: Sequence[_Written]) -> list[tu
                 for pk, defect in changed
             ],
         )
-    added: list[tuple[int, _Written]] = []
+    added: list[tuple[int, Written]] = []
     if new:
         keys = await session.connection.execute(
             insert(defects).returning(defects.c.id, sort_by_parameter_order=True),
@@ -170,7 +170,7 @@ async def _store_values(session: Import, written: Sequence[_Written]) -> list[tu
     return added + [(pk, defect) for pk, defect in changed if defect.renewed]
 
 
-def _defect_values(session: Import, defect: _Written) -> dict[str, Any]:
+def _defect_values(session: Import, defect: Written) -> dict[str, Any]:
     record = defect.record
     return {
         "revision": defect.revision,
@@ -190,7 +190,7 @@ def _defect_values(session: Import, defect: _Written) -> dict[str, Any]:
     }
 
 
-async def _store_revisions(session: Import, renewed: Sequence[tuple[int, _Written]]) -> None:
+async def store_revisions(session: Import, renewed: Sequence[tuple[int, Written]]) -> None:
     if not renewed:
         return
     added = await session.connection.execute(
