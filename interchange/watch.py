@@ -13,7 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from watchfiles import awatch
 
 from interchange.cache import Cache
-from interchange.imports import Batch, Imported, read, store
+from interchange.imports import Batch, Imported, read, store, undisturbed
 from interchange.records import TreeRecord
 
 log = structlog.get_logger(__name__)
@@ -22,8 +22,8 @@ log = structlog.get_logger(__name__)
 FOLLOW_LOCK: Final = 0x464F4C4C
 # Files are looked at again even if no event came, as not every file system tells of every edit.
 POLL: Final = 0.8
-# How much of the time may go into reading a tree in which nothing happens.
-SHARE: Final = 0.1
+# A large tree rests twice as long as reading it takes.
+REST: Final = 2
 # What is stored is compared again now and then, as other trees and the API may have made room for what was left out.
 STORE_AGAIN: Final = 30.0
 FIRST_PAUSE, LONGEST_PAUSE = 0.25, 8.0
@@ -66,34 +66,39 @@ class Follower:
         self._cache = Cache()
         self._changed = asyncio.Event()
         self._stored: TreeRecord | None = None
-        self._stored_at = 0.0
+        self._stored_at = self._took = 0.0
 
     async def run(self, connection: AsyncConnection) -> None:
         events = asyncio.create_task(self._listen())
         try:
             while True:
                 self._changed.clear()
-                began = time.monotonic()
                 await self._step(connection)
-                await self._wait(time.monotonic() - began)
+                await self._wait()
         finally:
             events.cancel()
             await asyncio.gather(events, return_exceptions=True)
 
     async def _step(self, connection: AsyncConnection) -> None:
-        record = await read(self._root, self._batch, self._cache)
-        if record == self._stored and time.monotonic() - self._stored_at < STORE_AGAIN:
-            return
-        done = await store(connection, record, self._root, self._name)
-        self._stored, self._stored_at, self.has_stored = record, time.monotonic(), True
-        if done.changed:
+        done = await undisturbed(connection, lambda: self._bring(connection))
+        if done is not None and done.changed:
             self._tell(done)
 
-    async def _wait(self, took: float) -> None:
+    async def _bring(self, connection: AsyncConnection) -> Imported | None:
+        began = time.monotonic()
+        record = await read(self._root, self._batch, self._cache)
+        self._took = time.monotonic() - began
+        if record == self._stored and time.monotonic() - self._stored_at < STORE_AGAIN:
+            return None
+        done = await store(connection, record, self._root, self._name)
+        self._stored, self._stored_at, self.has_stored = record, time.monotonic(), True
+        return done
+
+    async def _wait(self) -> None:
         """Until something happens, or long enough; a tree that never rests is not read without a break."""
-        await asyncio.sleep(min(took, POLL / 2))
+        await asyncio.sleep(min(self._took, POLL / 2))
         try:
-            await asyncio.wait_for(self._changed.wait(), max(POLL, took / SHARE))
+            await asyncio.wait_for(self._changed.wait(), max(POLL, REST * self._took))
         except TimeoutError:
             return
 

@@ -17,10 +17,15 @@ from tests.server.processes import postmaster, running_on, stream, wait_until_un
 ASSAY = Path(sys.executable).parent / "assay"
 
 
-def start(data_dir: Path, port: int = 0, **settings: str) -> subprocess.Popen[str]:
+def start(data_dir: Path, port: int = 0, *options: str, **settings: str) -> subprocess.Popen[str]:
     environment = {**os.environ, "ASSAY_DATA_DIR": str(data_dir), "ASSAY_PORT": str(port), **settings}
     return subprocess.Popen(
-        [ASSAY, "serve"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, cwd="/"
+        [ASSAY, "serve", *options],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+        cwd="/",
     )
 
 
