@@ -77,6 +77,11 @@ def iterate_list(data: bytes) -> Iterator[Any]:
     """The elements of a JSON list one by one, so that a long one never stands in memory as objects."""
     text = _text(data)
     del data
+    yield from (value for _, value in iterate_placed(text))
+
+
+def iterate_placed(text: str) -> Iterator[tuple[int, Any]]:
+    """The elements of a JSON list, each with the place where its text begins."""
     try:
         yield from _elements(text)
     except (ValueError, RecursionError) as error:
@@ -129,7 +134,7 @@ def _undecodable(error: Exception) -> Undecodable:
     return Undecodable("has a number with too many digits")
 
 
-def _elements(text: str) -> Iterator[Any]:
+def _elements(text: str) -> Iterator[tuple[int, Any]]:
     at = _past_space(text, 0)
     if text[at : at + 1] != "[":
         raise Undecodable("must be one JSON list")
@@ -138,8 +143,9 @@ def _elements(text: str) -> Iterator[Any]:
         _require_end(text, at + 1)
         return
     while True:
-        value, at = _DECODER.raw_decode(text, at)
-        yield value
+        begin = at
+        value, at = _DECODER.raw_decode(text, begin)
+        yield begin, value
         at = _past_space(text, at)
         separator = text[at : at + 1]
         at = _past_space(text, at + 1)
