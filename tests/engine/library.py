@@ -292,11 +292,15 @@ class Desk:
     """A request's context on one connection, which keeps what was asked."""
 
     connection: asyncpg.Connection
-    asked: list[str] = field(default_factory=list)
+    asked_with: list[tuple[str, Sequence[Any]]] = field(default_factory=list)
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
+    @property
+    def asked(self) -> list[str]:
+        return [sql for sql, _ in self.asked_with]
+
     async def fetch(self, sql: str, arguments: Sequence[Any]) -> str | None:
-        self.asked.append(sql)
+        self.asked_with.append((sql, arguments))
         async with self.turn:
             text: str | None = await self.connection.fetchval(sql, *arguments)
         return text
