@@ -73,13 +73,13 @@ def read_rows(data: bytes, format: str, table: Table) -> tuple[list[RowRecord], 
         content = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         return [], [RowFault(data.count(b"\n", 0, error.start) + 1, (), "The file is not UTF-8.")]
-    records: Callable[[str], Iterator[_Found]] = {
+    formats: Mapping[str, Callable[[str], Iterator[_Found]]] = {
         "JSON": _json_records,
         "JSONL": _line_records,
         "CSV": partial(_csv_records, kind=table.kind),
-    }[format]
+    }
     reader, rows = _Reader(table), []
-    for line, found in records(content):
+    for line, found in formats[format](content):
         if len(faults) >= MOST_FAULTS:
             break
         try:
@@ -239,8 +239,8 @@ def _expected_fields(record: Record, types: Mapping[str, FieldType]) -> dict[str
         is_given = name in given
         try:
             kept = _kept(origins.get(name), locks.get(name), is_given=is_given)
-        except Faulty as fault:
-            raise Faulty(str(fault), *fault.path, name) from None
+        except Faulty as wrong:
+            raise Faulty(str(wrong), *wrong.path, name) from None
         values[name] = ValueRecord(None, _spelled(name, given[name]) if is_given else None, *kept)
     return values
 
@@ -278,7 +278,7 @@ def _spelled(name: str, value: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A row as a file says it; `expected_output`, `origin` and `locked` are JSON text, or None where there is nothing."""
+    """A row as a file says it: all but `key` and `input` is JSON text, or None where there is nothing."""
 
     key: str | None
     input: str
