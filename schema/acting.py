@@ -12,11 +12,13 @@ from graphql import GraphQLObjectType
 from graphql.execution.collect_fields import FieldDetailsList
 from graphql.pyutils import Path
 from sqlalchemy.exc import DBAPIError
+from sqlalchemy.ext.asyncio import AsyncConnection
 from strawberry.types import Info
 from strawberry.utils.str_converters import capitalize_first, to_camel_case
 
 from engine.execute import Executor
 from engine.references import Ref
+from interchange.uploads import Store
 from models.base import Role
 from resolvers.access import Viewer, require
 from resolvers.acting import Acting
@@ -33,9 +35,14 @@ class Context(Protocol):
 
     viewer: Viewer
     acting: Acting
+    files: Store
 
     def transaction(self) -> AbstractAsyncContextManager[None]:
         """Opens `acting`, commits when left in peace, and tells listeners afterwards."""
+        ...
+
+    def reading(self) -> AbstractAsyncContextManager[AsyncConnection]:
+        """A connection to where is written, which cannot write."""
         ...
 
     def primary(self) -> AbstractAsyncContextManager[None]:

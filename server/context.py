@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import asyncpg
+from sqlalchemy.ext.asyncio import AsyncConnection
 from starlette.requests import Request
 from starlette.websockets import WebSocket
 
@@ -15,6 +16,7 @@ from resolvers.access import Viewer
 from resolvers.acting import TOKENS, Acting
 from server.access import viewer_of
 from server.database import Database
+from server.files import FileStore
 from server.services import Services
 
 
@@ -74,6 +76,16 @@ class Context:
         reader = READER.get()
         assert isinstance(reader, Transaction), "only mutations act"
         return reader.acting
+
+    @property
+    def files(self) -> FileStore:
+        files: FileStore = self.request.app.state.files
+        return files
+
+    @asynccontextmanager
+    async def reading(self) -> AsyncIterator[AsyncConnection]:
+        async with self.services.database.engine.connect() as connection:
+            yield await connection.execution_options(postgresql_readonly=True)
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[None]:
