@@ -38,9 +38,10 @@ def start_keeper(cluster: Cluster) -> str:
     ).stdout.strip()
 
 
-def ensure_running(cluster: Cluster) -> None:
+def running_port(cluster: Cluster) -> int:
+    """Starts what does not run. Several may try at once: one keeper wins, the others' starters wait for it."""
     limit = time.monotonic() + PATIENCE
-    while not clusters.lives(cluster):
+    while (port := clusters.living_port(cluster)) is None:
         answer = start_keeper(cluster)
         if answer not in (READY, BUSY):
             raise ClusterError(answer or "the keeper of Postgres ended without a word")
@@ -48,6 +49,7 @@ def ensure_running(cluster: Cluster) -> None:
             raise ClusterError(f"another process is starting Postgres in {cluster.home} and does not end")
         if answer == BUSY:
             time.sleep(0.05)
+    return port
 
 
 def wait_for_keeper(cluster: Cluster) -> None:
@@ -91,8 +93,7 @@ def embedded(data_dir: Path) -> Iterator[str]:
     cluster, users_lock = enter(data_dir)
     fcntl.flock(users_lock, fcntl.LOCK_SH)
     try:
-        ensure_running(cluster)
-        yield clusters.dsn(cluster)
+        yield clusters.dsn(cluster, running_port(cluster))
     finally:
         leave(cluster, users_lock)
         os.close(users_lock)

@@ -143,23 +143,23 @@ def stop(cluster: Cluster) -> None:
     run(cluster, ["pg_ctl", "stop", "-D", str(cluster.data), "--mode=fast", "--wait", "--timeout=60"])
 
 
-def port(cluster: Cluster) -> int | None:
-    """The port of the running server, or of the last one that was killed."""
+def noted_port(cluster: Cluster) -> int | None:
+    """Where the running server listens, or where one did that was killed."""
     try:
         return int((cluster.data / "postmaster.pid").read_text().splitlines()[3])
     except (OSError, IndexError, ValueError):
         return None
 
 
-def lives(cluster: Cluster) -> bool:
+def living_port(cluster: Cluster) -> int | None:
     """Judged by a log-in with the cluster's own password: a pid or a port may by now be another's."""
-    found = port(cluster)
-    if found is None:
-        return False
-    ask = ["psql", "-X", "-w", "-q", "-h", HOST, "-p", str(found), "-U", ROLE, "-d", DATABASE, "-c", "SELECT"]
+    port = noted_port(cluster)
+    if port is None:
+        return None
+    ask = ["psql", "-X", "-w", "-q", "-h", HOST, "-p", str(port), "-U", ROLE, "-d", DATABASE, "-c", "SELECT"]
     secret = environment(PGPASSWORD=cluster.password.read_text(), PGCONNECT_TIMEOUT="5")
-    return spawn(cluster, ask, env=secret).wait() == 0
+    return port if spawn(cluster, ask, env=secret).wait() == 0 else None
 
 
-def dsn(cluster: Cluster) -> str:
-    return f"postgresql://{ROLE}:{cluster.password.read_text()}@{HOST}:{port(cluster)}/{DATABASE}"
+def dsn(cluster: Cluster, port: int) -> str:
+    return f"postgresql://{ROLE}:{cluster.password.read_text()}@{HOST}:{port}/{DATABASE}"

@@ -67,7 +67,7 @@ def clear_remains(cluster: Cluster) -> None:
     except (OSError, IndexError, ValueError):
         pid_file.unlink(missing_ok=True)
         return
-    if working_directory(pid) == cluster.data.resolve() or clusters.lives(cluster):
+    if working_directory(pid) == cluster.data.resolve() or clusters.living_port(cluster):
         clusters.stop(cluster)
     elif Path("/proc/self").exists():
         pid_file.unlink(missing_ok=True)
@@ -76,7 +76,7 @@ def clear_remains(cluster: Cluster) -> None:
 def wait_until_ready(cluster: Cluster, server: subprocess.Popen[bytes]) -> bool:
     limit = time.monotonic() + PATIENCE
     while server.poll() is None and time.monotonic() < limit:
-        if clusters.lives(cluster):
+        if clusters.living_port(cluster):
             return True
         time.sleep(0.02)
     return False

@@ -92,6 +92,14 @@ def postmaster(data_dir: Path) -> int:
     return int((data_dir / "postgres" / "data" / "postmaster.pid").read_text().split()[0])
 
 
+def was_replaced(data_dir: Path, killed: int) -> bool:
+    try:
+        return postmaster(data_dir) != killed
+    except (FileNotFoundError, IndexError):
+        # Between the two, there is no file or an empty one.
+        return False
+
+
 def keeper(data_dir: Path) -> int:
     [found] = set(running_on(data_dir)) - {postmaster(data_dir)}
     return found

@@ -10,7 +10,17 @@ import asyncpg
 import pytest
 
 from tests.databases import execute
-from tests.server.processes import eventually, keeper, postmaster, running_on, spawn, stream, using, wait_until_unused
+from tests.server.processes import (
+    eventually,
+    keeper,
+    postmaster,
+    running_on,
+    spawn,
+    stream,
+    using,
+    wait_until_unused,
+    was_replaced,
+)
 
 
 async def fetch(dsn: str, query: str) -> object:
@@ -70,7 +80,7 @@ async def test_a_killed_postgres_comes_back_where_its_users_look_for_it(data_dir
 
         os.kill(killed, signal.SIGKILL)
 
-        assert eventually(lambda: postmaster(data_dir) != killed)
+        assert eventually(lambda: was_replaced(data_dir, killed))
         with using(data_dir) as other:
             assert other.dsn == user.dsn
             assert await fetch(user.dsn, "SELECT number FROM kept") == 7
