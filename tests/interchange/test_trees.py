@@ -15,7 +15,6 @@ from obstore.store import MemoryStore
 from sqlalchemy import literal_column, select, text, union_all
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlmodel import SQLModel
-from starlette.applications import Starlette
 
 from interchange.digests import digest_json
 from interchange.imports import Imported, import_tree
@@ -23,8 +22,7 @@ from interchange.reader import read_tree
 from interchange.verify import verify
 from models import Agent, Assessment, Suite
 from models.base import AssessmentStatus, table
-from server import documents, graphql
-from server.database import connected
+from server.app import create_app
 from server.files import FileStore
 from server.settings import Settings
 from tests.databases import created
@@ -138,16 +136,14 @@ class Service:
 async def running(
     postgres: str, migrated_template: str, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[Service]:
-    settings = Settings(data_dir=tmp_path_factory.mktemp("data"))
-    app = Starlette(routes=[*documents.routes, *graphql.routes()])
-    async with (
-        created(postgres, template=migrated_template) as dsn,
-        connected(dsn, settings) as database,
-        database.engine.connect() as connection,
-        httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://assay") as client,
-    ):
-        app.state.database = database
-        yield Service(client, connection, FileStore(MemoryStore()))
+    async with created(postgres, template=migrated_template) as dsn:
+        app = create_app(Settings(data_dir=tmp_path_factory.mktemp("data")), dsn)
+        async with (
+            app.router.lifespan_context(app),
+            app.state.database.engine.connect() as connection,
+            httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as client,
+        ):
+            yield Service(client, connection, FileStore(MemoryStore()))
 
 
 @pytest.fixture
