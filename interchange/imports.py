@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
-from typing import IO, Final
+from typing import IO, Final, TypeVar
 
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -15,6 +15,8 @@ from interchange.cache import Cache
 from interchange.reader import read_tree
 from interchange.records import FileSink, Notice, TreeRecord
 from interchange.store.trees import TreeImport, adopt_tree, store_tree
+from resolvers.acting import OVERVIEW, announce
+from resolvers.keeping import hold_files
 
 # Gives what keeps bytes; they are durable once its block ends.
 Batch = Callable[[], AbstractContextManager[FileSink]]
@@ -22,6 +24,9 @@ Batch = Callable[[], AbstractContextManager[FileSink]]
 TRIES: Final = 5
 # serialization_failure and deadlock_detected: the same transaction can succeed the next time.
 PASSING: Final = ("40001", "40P01")
+
+
+Done = TypeVar("Done", bound="Imported | None")
 
 
 class RootUnavailable(Exception):
@@ -40,6 +45,17 @@ class Imported:
     notices: list[Notice]
 
 
+async def undisturbed(connection: AsyncConnection, work: Callable[[], Awaitable[Done]]) -> Done:
+    """Reading and storing in one transaction: what is kept meanwhile is not swept before rows name it."""
+    async with connection.begin():
+        await hold_files(connection)
+        done = await work()
+    if done is not None and done.changed:
+        async with connection.begin():
+            await announce(connection, {OVERVIEW})
+    return done
+
+
 async def import_tree(
     connection: AsyncConnection,
     root: Path,
@@ -50,7 +66,11 @@ async def import_tree(
 ) -> Imported:
     """Brings what the tree of this name keeps in step with its files."""
     root = await asyncio.to_thread(root.resolve)
-    return await store(connection, await read(root, batch), root, name, replace_root=replace_root)
+
+    async def bring() -> Imported:
+        return await store(connection, await read(root, batch), root, name, replace_root=replace_root)
+
+    return await undisturbed(connection, bring)
 
 
 async def read(root: Path, batch: Batch, cache: Cache | None = None) -> TreeRecord:
@@ -106,6 +126,6 @@ async def committed(
 async def _stored(
     connection: AsyncConnection, record: TreeRecord, store: Callable[[], Awaitable[TreeImport]]
 ) -> Imported:
-    async with connection.begin():
+    async with connection.begin_nested() if connection.in_transaction() else connection.begin():
         done = await store()
     return Imported(done.changed, len(record.agents), len(record.suites), [*record.notices, *done.notices])

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 
 from sqlalchemy import delete, func, insert, or_, select, update
@@ -21,6 +22,9 @@ from resolvers.sql import among, not_among
 
 files, trees, tree_files, warnings = table(File), table(Tree), table(TreeFile), table(ImportWarning)
 assessments = table(Assessment)
+
+# Half of the age at which files are swept that nothing refers to.
+AGEING = func.now() - timedelta(hours=12)
 
 # Any number that nothing else in the database locks.
 IMPORT_LOCK = 0x494D504F
@@ -105,8 +109,11 @@ def files_of(suite: SuiteRecord) -> Iterator[KeptFile]:
 
 
 async def store_files(connection: AsyncConnection, kept: Sequence[KeptFile]) -> None:
+    """Rows of bytes that are kept; those that were left out stay young as long as an import goes on bringing them."""
     sizes = {file.sha256: file.size for file in kept}
-    known = await connection.execute(select(files.c.sha256).where(among(files.c.sha256, sizes)))
+    named = among(files.c.sha256, sizes)
+    await connection.execute(update(files).where(named, files.c.stored_at < AGEING).values(stored_at=func.now()))
+    known = await connection.execute(select(files.c.sha256).where(named))
     for sha256 in known.scalars():
         del sizes[sha256]
     if sizes:

@@ -57,20 +57,26 @@ async def import_root(to: "Opened", root: Path, name: str, replace_root: bool) -
 
 
 async def adopt_root(to: "Opened", root: Path) -> "Imported":
-    from interchange.imports import adopt, read
+    from interchange.imports import adopt, read, undisturbed
 
-    return await adopt(to.connection, await read(root, to.files.batch), actor=ACTOR)
+    async def bring() -> "Imported":
+        return await adopt(to.connection, await read(root, to.files.batch), actor=ACTOR)
+
+    return await undisturbed(to.connection, bring)
 
 
 async def import_log(to: "Opened", log: Path) -> "Imported":
-    from interchange.imports import adopt
+    from interchange.imports import adopt, undisturbed
     from interchange.legacy import read_log
     from interchange.records import TreeRecord
 
-    with told_at(log), to.files.batch() as keep:
-        suite = read_log(log, keep)
-    record = TreeRecord(registry_valid=True, agents=[], suites=[suite], suite_faults=[], notices=[], files=[])
-    return await adopt(to.connection, record, actor=ACTOR)
+    async def bring() -> "Imported":
+        with told_at(log), to.files.batch() as keep:
+            suite = read_log(log, keep)
+        record = TreeRecord(registry_valid=True, agents=[], suites=[suite], suite_faults=[], notices=[], files=[])
+        return await adopt(to.connection, record, actor=ACTOR)
+
+    return await undisturbed(to.connection, bring)
 
 
 def tell(done: "Imported", place: str, as_json: bool) -> None:

@@ -13,8 +13,8 @@ def count(route: str, method: str = "GET", status: str = "200") -> float:
     return REGISTRY.get_sample_value("assay_http_requests_total", labels) or 0
 
 
-async def test_requests_are_counted_by_the_pattern_of_their_route(tmp_path: Path, empty_database: str) -> None:
-    app = create_app(Settings(data_dir=tmp_path), empty_database)
+async def test_requests_are_counted_by_the_pattern_of_their_route(tmp_path: Path, database: str) -> None:
+    app = create_app(Settings(data_dir=tmp_path), database)
     healthy, unknown = count("/healthz"), count("other", method="other", status="404")
 
     async with serving(app) as host, httpx.AsyncClient(base_url=f"http://{host}") as client:
