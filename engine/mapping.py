@@ -1,4 +1,21 @@
-"""How a type says what stands behind it. See docs/engine.md for the words with examples."""
+"""How a type says what stands behind it.
+
+    @backed(books, filters=("title", "author"), orders=("title",), visible=lambda row: row.c.sold_at.is_(None))
+    class Book(Node):
+        title: str                                                  # the column of that name
+        year: int | None = column("published")                      # a column of another name
+        age: int = computed(lambda book: 2026 - book.c.published)   # an expression over the row
+        author: "Author" = one(lambda book, author: author.c.id == book.c.author_pk)
+        reviews: Connection["Review"] = many(lambda book, review: review.c.book_pk == book.c.id)
+        cost: "Cost" = embedded({"amount": lambda book: book.c.price})    # an object on the same row
+
+    @backed()
+    class Query:
+        book: Book | None = lookup(lambda book, given: book.c.title == given["title"], title=Argument(str))
+        books: Connection[Book] = many()
+
+A list gets the arguments that the type in it allows: `where`, `orderBy`, `includeRetired` and those of pages.
+"""
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence

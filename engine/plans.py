@@ -19,23 +19,28 @@ DIALECT = asyncpg.dialect()  # type: ignore[no-untyped-call]
 
 
 class Recent(Generic[K, V]):
-    """A cache that forgets what was not used for longest."""
+    """A cache that forgets what was not used for longest once its entries weigh more than it may hold."""
 
     def __init__(self, most: int) -> None:
         self.most = most
-        self._entries: OrderedDict[K, V] = OrderedDict()
+        self._entries: OrderedDict[K, tuple[V, int]] = OrderedDict()
+        self._weight = 0
 
     def get(self, key: K) -> V | None:
         entry = self._entries.get(key)
-        if entry is not None:
-            self._entries.move_to_end(key)
-        return entry
+        if entry is None:
+            return None
+        self._entries.move_to_end(key)
+        return entry[0]
 
-    def keep(self, key: K, entry: V) -> V:
-        self._entries[key] = entry
-        if len(self._entries) > self.most:
-            self._entries.popitem(last=False)
-        return entry
+    def keep(self, key: K, value: V, weight: int = 1) -> V:
+        _, replaced = self._entries.pop(key, (value, 0))
+        self._entries[key] = value, weight
+        self._weight += weight - replaced
+        while self._weight > self.most:
+            _, (_, forgotten) = self._entries.popitem(last=False)
+            self._weight -= forgotten
+        return value
 
     def __len__(self) -> int:
         return len(self._entries)

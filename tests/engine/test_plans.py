@@ -8,6 +8,7 @@ from graphql import parse
 from engine.encode import write_global_id
 from engine.execute import Schema
 from engine.limits import Limits
+from engine.plans import Recent
 from tests.engine.library import Desk, data, refusal, schema
 
 LIST = """
@@ -199,3 +200,16 @@ async def test_a_long_document_is_answered_and_not_kept(desk: Desk) -> None:
 
     assert await data(made, desk, text) == {"book": {"title": "B0"}}
     assert len(made._documents) == 0
+
+
+def test_what_was_not_used_for_longest_is_forgotten_first() -> None:
+    kept: Recent[str, int] = Recent(10)
+
+    for place, name in enumerate("abc"):
+        kept.keep(name, place, weight=3)
+    kept.get("a")
+    kept.keep("d", 3, weight=4)
+
+    assert [kept.get(name) for name in "abcd"] == [0, None, 2, 3]
+    kept.keep("e", 4, weight=11)
+    assert len(kept) == 0
