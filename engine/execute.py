@@ -33,7 +33,8 @@ from engine.plans import Recent
 from engine.reading import Context, Document, Engine, Plan
 from engine.references import Ref
 
-DOCUMENTS = 1_000
+DOCUMENTS = 500_000
+"""In characters: what is kept of a document grows with its length."""
 LONGEST_KEPT = 32_768
 """A longer document is parsed each time, so that the cache stays small whatever is sent."""
 
@@ -174,7 +175,7 @@ class Schema(StrawberrySchema):
         tree = parse(text, max_tokens=self.limits.tokens)
         errors = validate_document(self._schema, tree, rules) or require_few_roots(tree, self.limits)
         document = Document(tree, errors)
-        return document if errors or len(text) > LONGEST_KEPT else self._documents.keep(text, document)
+        return document if errors or len(text) > LONGEST_KEPT else self._documents.keep(text, document, len(text))
 
     async def execute(
         self,

@@ -27,9 +27,11 @@ from engine.select import Selection
 from engine.sources import NodeById, NodesByIds, Relation
 from engine.values import Parameters, Values, filled, outline, shape
 
-OPERATIONS = 1_000
-SHAPES_OF_AN_OPERATION = 64
-STATEMENTS_OF_A_SHAPE = 256
+# Caches hold so many characters of the documents that their entries are made of: a short operation costs little to
+# keep, and nobody fills the memory with long ones.
+OPERATIONS = 500_000
+PLANS = 1_000_000
+STATEMENTS_OF_A_PLAN = 64
 
 
 class Context(Protocol):
@@ -56,7 +58,7 @@ class Plan:
     operation: Operation
     limits: Limits
     counters: Counters
-    statements: Recent[Hashable, Statement] = field(default_factory=lambda: Recent(STATEMENTS_OF_A_SHAPE))
+    statements: Recent[Hashable, Statement] = field(default_factory=lambda: Recent(STATEMENTS_OF_A_PLAN))
 
     def __post_init__(self) -> None:
         self.roots = {root.key: root for root in self.operation.roots()}
@@ -88,27 +90,34 @@ class Prepared:
         definition: OperationDefinitionNode,
         limits: Limits,
         counters: Counters,
+        plans: Recent[tuple[int, Hashable], Plan],
     ) -> None:
         self.schema = schema
         self.fragments = fragments
         self.definition = definition
         self.limits = limits
         self.counters = counters
+        self.plans = plans
         self.types: dict[str, GraphQLInputType] = {
             each.variable.name.value: type_from_ast(schema, each.type)  # type: ignore[misc]
             for each in definition.variable_definitions or ()
         }
-        self.plans: Recent[Hashable, Plan] = Recent(SHAPES_OF_AN_OPERATION)
 
     def plan(self, variables: VariableValues) -> Plan:
         outlined = {name: outline(self.types[name], value, (name,)) for name, value in variables.coerced.items()}
-        key = shape(outlined)
+        # A plan keeps the syntax tree, so no other tree can have this id while it is kept.
+        key = id(self.definition), shape(outlined)
         kept = self.plans.get(key)
         if kept is not None:
             return kept
         symbolic = VariableValues(variables.sources, outlined)
         operation = Operation(self.schema, self.fragments, self.definition, symbolic)
-        return self.plans.keep(key, Plan(operation, self.limits, self.counters))
+        return self.plans.keep(key, Plan(operation, self.limits, self.counters), length(self.definition))
+
+
+def length(definition: OperationDefinitionNode) -> int:
+    """How many characters the document around an operation has."""
+    return len(definition.loc.source.body) if definition.loc else 0
 
 
 class Engine:
@@ -117,14 +126,15 @@ class Engine:
         self.limits = limits
         self.counters = Counters()
         self._prepared: Recent[int, Prepared] = Recent(OPERATIONS)
+        self._plans: Recent[tuple[int, Hashable], Plan] = Recent(PLANS)
 
     def prepared(self, definition: OperationDefinitionNode, fragments: dict[str, FragmentDetails]) -> Prepared:
         # Comparing syntax trees costs more than executing them; what is kept here keeps its tree, and so its id.
         kept = self._prepared.get(id(definition))
         if kept is not None:
             return kept
-        made = Prepared(self.schema, fragments, definition, self.limits, self.counters)
-        return self._prepared.keep(id(definition), made)
+        made = Prepared(self.schema, fragments, definition, self.limits, self.counters, self._plans)
+        return self._prepared.keep(id(definition), made, length(definition))
 
     async def root(self, plan: Plan, root: Selected, values: Values, context: Context) -> str | None:
         """The JSON of a root field."""
