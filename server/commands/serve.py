@@ -10,14 +10,18 @@ Root = Annotated[
     Path | None,
     typer.Option("--root", exists=True, file_okay=False, help="A project tree to keep the database in step with."),
 ]
+Host = Annotated[str | None, typer.Option("--host", help="Address to listen on, instead of ASSAY_HOST.")]
+Port = Annotated[int | None, typer.Option("--port", help="Port to listen on, instead of ASSAY_PORT.")]
 Name = Annotated[str, typer.Option("--as", metavar="NAME", help="What that tree is called here.")]
 
 
 @app.command()
-def serve(demo: Demo = False, root: Root = None, name: Name = "tree") -> None:
+def serve(demo: Demo = False, root: Root = None, name: Name = "tree", host: Host = None, port: Port = None) -> None:
     """Serve GraphQL, GraphiQL and REST until stopped."""
     from server.following import Followed
     from server.serving import serve
     from server.settings import Settings
 
-    serve(Settings(), with_demo=demo, tree=Followed(root.resolve(), name) if root else None)
+    given = {"host": host, "port": port}
+    settings = Settings(**{key: value for key, value in given.items() if value is not None})
+    serve(settings, with_demo=demo, tree=Followed(root.resolve(), name) if root else None)
