@@ -51,6 +51,14 @@ class Selected:
     def nodes(self) -> list[Any]:
         return [detail.node for detail in self.details]
 
+    @property
+    def selects(self) -> tuple[Any, ...]:
+        """What tells this selection from others of its operation: under one path, different types can stand.
+
+        Nodes are known by their ids, which hold as long as the operation; comparing them costs more than all else.
+        """
+        return (self.path, tuple(map(id, self.nodes)))
+
 
 @dataclass(frozen=True)
 class Operation:

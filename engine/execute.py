@@ -1,7 +1,8 @@
 """The engine within Strawberry: what it reads is spliced into the answer as the text that Postgres gave."""
 
 import asyncio
-from collections.abc import Callable, Iterable
+import functools
+from collections.abc import Awaitable, Callable, Coroutine, Hashable, Iterable, Sequence
 from typing import Any
 
 import orjson
@@ -32,6 +33,7 @@ from engine.mapping import ASKED
 from engine.plans import Recent
 from engine.reading import Context, Document, Engine, Plan
 from engine.references import Ref
+from engine.select import COLLATION
 
 DOCUMENTS = 500_000
 """In characters: what is kept of a document grows with its length."""
@@ -39,10 +41,36 @@ LONGEST_KEPT = 32_768
 """A longer document is parsed each time, so that the cache stays small whatever is sent."""
 
 
+class Batch:
+    """References at one place of the selection, which are read together once the first of them is waited for."""
+
+    def __init__(self, read: Callable[[Sequence[Ref]], Coroutine[Any, Any, list[str | None]]]) -> None:
+        self._read = read
+        self._references: list[Ref] = []
+        self._texts: asyncio.Future[list[str | None]] | None = None
+
+    @property
+    def is_read(self) -> bool:
+        return self._texts is not None
+
+    def add(self, reference: Ref) -> Awaitable[str | None]:
+        self._references.append(reference)
+        return self._text(len(self._references) - 1)
+
+    async def _text(self, place: int) -> str | None:
+        if self._texts is None:
+            self._texts = asyncio.ensure_future(self._read(self._references))
+        return (await self._texts)[place]
+
+
 class Executor(StrawberryGraphQLCoreExecutionContext):
     """graphql-core's executor, which leaves finished JSON alone and has the engine read what refers to rows."""
 
     _plan: Plan | None = None
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._batches: dict[Hashable, Batch] = {}
 
     def complete_value(
         self,
@@ -79,18 +107,25 @@ class Executor(StrawberryGraphQLCoreExecutionContext):
         values = self.variable_values.coerced
         return spliced(await self.engine.root(self.plan, root, values, self.context_value), return_type, _named(info))
 
-    async def _one(
+    def _one(
         self,
         return_type: GraphQLOutputType,
         details: FieldDetailsList,
         info: GraphQLResolveInfo[Any],
         path: Path,
         reference: Ref,
-    ) -> Any:
-        place, values = self._place(details, info, path), self.variable_values.coerced
-        return spliced(
-            await self.engine.one(self.plan, place, reference, values, self.context_value), return_type, _named(info)
-        )
+    ) -> Awaitable[Any]:
+        """Items of a list are completed before the first of them is waited for, and so are read together."""
+        place = self._place(details, info, path)
+        batch = self._batches.get(place.selects)
+        if batch is None or batch.is_read:
+            batch = self._batches[place.selects] = Batch(functools.partial(self._each, place))
+        text = batch.add(reference)
+        return _spliced(text, return_type, _named(info))
+
+    async def _each(self, place: Selected, references: Sequence[Ref]) -> list[str | None]:
+        values = self.variable_values.coerced
+        return await self.engine.each(self.plan, place, references, values, self.context_value)
 
     async def _all(
         self,
@@ -109,6 +144,10 @@ class Executor(StrawberryGraphQLCoreExecutionContext):
         keys = tuple(key for key in path.as_list() if isinstance(key, str))
         definition = info.parent_type.fields[info.field_name]
         return Selected(keys[-1], info.field_name, keys, details, definition, {})
+
+
+async def _spliced(text: Awaitable[str | None], return_type: GraphQLOutputType, field: str) -> orjson.Fragment | None:
+    return spliced(await text, return_type, field)
 
 
 def spliced(text: str | None, return_type: GraphQLOutputType, field: str) -> orjson.Fragment | None:
@@ -167,6 +206,10 @@ class Schema(StrawberrySchema):
         self.lean = lean
         self.engine = Engine(self._schema, self.limits)
         self._documents: Recent[str, Document] = Recent(DOCUMENTS)
+
+    def order_text_by(self, collation: str | None) -> None:
+        """For a database that does not sort text by code point; to be said before anything is asked."""
+        self._schema.extensions[COLLATION] = collation
 
     def document(self, text: str, rules: Any) -> Document:
         kept = self._documents.get(text)

@@ -1,6 +1,6 @@
 """The engine: operations prepared once, plans kept by the shape of their variables, statements asked of Postgres."""
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -22,7 +22,7 @@ from engine.collect import TYPENAME, Operation, Selected
 from engine.errors import InvalidArgument
 from engine.limits import Budget, Limits
 from engine.plans import Recent, Statement, compiled
-from engine.references import Ref, given_key, given_keys, referred, several, single
+from engine.references import BETWEEN, Ref, apart, given_key, given_keys, referred, several, single
 from engine.select import Selection
 from engine.sources import NodeById, NodesByIds, Relation
 from engine.values import Parameters, Values, filled, outline, shape
@@ -160,21 +160,40 @@ class Engine:
     async def one(self, plan: Plan, place: Selected, reference: Ref, values: Values, context: Context) -> str | None:
         """The JSON of one referred row, as it is selected at that place."""
         type_ = self._type(reference)
-        statement = plan.statement((place.path, type_.name), lambda selection: single(selection, place, type_))
+        statement = plan.statement(
+            (single, *place.selects, type_.name), lambda selection: single(selection, place, type_)
+        )
         return await self._ask(statement, {**values, **given_key(reference)}, context)
 
     async def all(
         self, plan: Plan, place: Selected, references: Sequence[Ref | None], values: Values, context: Context
     ) -> str | None:
         """The JSON of a list of referred rows, in one statement."""
-        named = {reference.type_name: reference for reference in references if reference is not None}
+        named = self._named(references)
         if not named:
             return f"[{','.join('null' for _ in references)}]"
-        types = [self._type(named[name]) for name in sorted(named)]
         statement = plan.statement(
-            (place.path, tuple(sorted(named))), lambda selection: several(selection, place, types)
+            (several, *place.selects, *named), lambda selection: several(selection, place, named.values())
         )
         return await self._ask(statement, {**values, **given_keys(references)}, context)
+
+    async def each(
+        self, plan: Plan, place: Selected, references: Sequence[Ref], values: Values, context: Context
+    ) -> list[str | None]:
+        """The JSON of each referred row, in one statement for all of them."""
+        if len(references) == 1:
+            return [await self.one(plan, place, references[0], values, context)]
+        named = self._named(references)
+        statement = plan.statement(
+            (apart, *place.selects, *named), lambda selection: apart(selection, place, named.values())
+        )
+        texts = await self._ask(statement, {**values, **given_keys(references)}, context)
+        return [text or None for text in (texts or "").split(BETWEEN)]
+
+    def _named(self, references: Iterable[Ref | None]) -> dict[str, GraphQLObjectType]:
+        """The types that are referred to, by their names, in one order."""
+        named = {reference.type_name: self._type(reference) for reference in references if reference is not None}
+        return dict(sorted(named.items()))
 
     def _type(self, reference: Ref) -> GraphQLObjectType:
         type_ = self.schema.get_type(reference.type_name)

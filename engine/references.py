@@ -1,15 +1,16 @@
 """Reading by reference: a row of a type that is known only when the answer is made."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
+from typing import cast as typed
 
 from graphql import GraphQLObjectType, GraphQLSchema
-from sqlalchemy import ARRAY, ColumnElement, FromClause, Integer, func, select, union_all
+from sqlalchemy import ARRAY, ColumnElement, FromClause, Integer, Text, cast, func, literal, select, union_all
 from sqlalchemy.dialects.postgresql import aggregate_order_by
 
 from engine.collect import Selected
-from engine.encode import empty_list, read_global_id
+from engine.encode import constant, empty_list, read_global_id
 from engine.errors import InvalidArgument
 from engine.paging import bindable
 from engine.rows import Found, source_of, typed_key
@@ -21,6 +22,8 @@ T = TypeVar("T")
 
 GIVEN = ""
 """Where the keys stand among the values: no variable can have this name."""
+BETWEEN = "\x1e"
+"""Parts JSON texts, as in RFC 7464: within JSON, control characters are escaped."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,7 @@ class Ref:
 
 def ref(type_: type[T], key: int | str | None = None) -> T:
     """A reference, typed as what it will be in the answer."""
-    return cast(T, Ref(type_, key))
+    return typed(T, Ref(type_, key))
 
 
 def single(selection: Selection, field: Selected, type_: GraphQLObjectType) -> ColumnElement[Any]:
@@ -54,11 +57,33 @@ def single(selection: Selection, field: Selected, type_: GraphQLObjectType) -> C
 
 def several(selection: Selection, field: Selected, types: Iterable[GraphQLObjectType]) -> ColumnElement[Any]:
     """One list of rows of all these types, in the order in which they were asked for; null for what is not there."""
+    return _gathered(
+        selection, field, types, lambda made, place: func.json_agg(aggregate_order_by(made, place)), empty_list()
+    )
+
+
+def apart(selection: Selection, field: Selected, types: Iterable[GraphQLObjectType]) -> ColumnElement[Any]:
+    """The same rows, each as a text of its own; an empty one for what is not there."""
+
+    def joined(made: ColumnElement[Any], place: ColumnElement[int]) -> ColumnElement[Any]:
+        text = func.coalesce(cast(made, Text()), constant(""))
+        between = func.chr(literal(ord(BETWEEN), Integer(), literal_execute=True))
+        return func.string_agg(text, aggregate_order_by(between, place))
+
+    return _gathered(selection, field, types, joined, constant(""))
+
+
+def _gathered(
+    selection: Selection,
+    field: Selected,
+    types: Iterable[GraphQLObjectType],
+    gather: Callable[[ColumnElement[Any], ColumnElement[int]], ColumnElement[Any]],
+    nothing: ColumnElement[Any],
+) -> ColumnElement[Any]:
     found = union_all(*(_placed(selection, field, type_) for type_ in types)).subquery("found")
     count = selection.parameters.bind(Slot((GIVEN, "count")), Integer())
     places = func.generate_series(1, count).table_valued("place").render_derived()
-    made: Any = aggregate_order_by(found.c.made, places.c.place)
-    gathered = select(func.coalesce(func.json_agg(made), empty_list()))
+    gathered = select(func.coalesce(gather(found.c.made, places.c.place), nothing))
     return gathered.select_from(places.outerjoin(found, found.c.place == places.c.place)).scalar_subquery()
 
 

@@ -222,9 +222,22 @@ class Library:
 
 
 @strawberry.type
+class Loan:
+    book: Book | None
+    note: str
+
+
+@strawberry.type
+class Loss:
+    book: Book | None
+    fine: Node | None
+
+
+@strawberry.type
 class Receipt:
     book: Book
     books: list[Book | None]
+    loans: list[Loan | Loss]
     anything: Node | None
     note: str
 
@@ -251,6 +264,12 @@ class Query:
         return "hello"
 
 
+def _lent(key: int) -> Loan | Loss:
+    if key % 2:
+        return Loan(book=ref(Book, key) if key > 0 else None, note=f"loan of {key}")
+    return Loss(book=ref(Book, key), fine=ref(Review, f"r{key}") if key % 4 else ref(Book, key))
+
+
 @strawberry.type
 class Mutation:
     @strawberry.mutation
@@ -258,6 +277,7 @@ class Mutation:
         return Receipt(
             book=ref(Book, keys[0]),
             books=[ref(Book, key) if key else None for key in keys],
+            loans=[_lent(key) for key in keys],
             anything=ref(Review, "r1"),
             note="until Friday",
         )

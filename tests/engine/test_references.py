@@ -1,0 +1,46 @@
+"""Rows that the items of a list refer to are read together, each with what is selected at its place."""
+
+from engine.encode import write_global_id
+from tests.engine.library import Desk, data, schema
+
+LOANS = """
+mutation ($keys: [Int!]!) {
+  lend(keys: $keys) {
+    loans {
+      ... on Loan { book { title notes } }
+      ... on Loss { book { year } fine { __typename id } }
+    }
+  }
+}
+"""
+
+
+async def test_the_items_of_a_list_take_one_statement_for_each_place(desk: Desk) -> None:
+    answer = await data(schema(), desk, LOANS, keys=[1, 2, 3, 4, 1])
+
+    notes = {"zero": "\0", "price": 1.1}
+    assert answer["lend"]["loans"] == [
+        {"book": {"title": "B0", "notes": notes}},
+        {"book": {"year": 2002}, "fine": {"__typename": "Review", "id": write_global_id("Review", "r2")}},
+        {"book": {"title": "a_b0", "notes": notes}},
+        {"book": {"year": None}, "fine": {"__typename": "Book", "id": write_global_id("Book", 4)}},
+        {"book": {"title": "B0", "notes": notes}},
+    ]
+    assert len(desk.asked) == 3
+
+
+async def test_an_item_without_a_row_is_null_among_others(desk: Desk) -> None:
+    answer = await data(schema(), desk, LOANS, keys=[1, 999, -1])
+
+    assert [item["book"] and item["book"]["title"] for item in answer["lend"]["loans"]] == ["B0", None, None]
+    assert len(desk.asked) == 1
+
+
+async def test_one_path_can_select_other_things_of_other_types(desk: Desk) -> None:
+    made = schema()
+
+    loan = await data(made, desk, LOANS, keys=[1])
+    loss = await data(made, desk, LOANS, keys=[2])
+
+    assert loan["lend"]["loans"][0]["book"].keys() == {"title", "notes"}
+    assert loss["lend"]["loans"][0]["book"].keys() == {"year"}
