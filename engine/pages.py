@@ -21,12 +21,17 @@ SORT = "sort_"
 
 
 def order_of_list(
-    backing: Backing, declared: Sequence[Ordering], asked: Sequence[Mapping[str, Any]] | None, row: FromClause
+    backing: Backing,
+    declared: Sequence[Ordering],
+    asked: Sequence[Mapping[str, Any]] | None,
+    row: FromClause,
+    collation: str | None,
 ) -> Order:
     """The order that is asked for, else the declared one, else by position; the key decides between equals."""
     terms = list(_asked(backing, asked)) or [term(str(place), each, row) for place, each in enumerate(declared)]
     terms = terms or [term(name, _column(name), row) for name in backing.position]
-    return Order(backing.name, [*terms, Term(backing.key, _column(backing.key), False, False)])
+    terms.append(Term(backing.key, _column(backing.key), False, False))
+    return Order(backing.name, [each.collated(collation) for each in terms])
 
 
 def _asked(backing: Backing, asked: Sequence[Mapping[str, Any]] | None) -> Iterator[Term]:

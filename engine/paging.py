@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
@@ -16,9 +16,11 @@ from sqlalchemy import (
     FromClause,
     Integer,
     Numeric,
+    String,
     Text,
     UnaryExpression,
     and_,
+    collate,
     func,
     or_,
     tuple_,
@@ -42,6 +44,15 @@ class Term:
     expression: Ordering
     descending: bool
     nullable: bool
+
+    def collated(self, collation: str | None) -> "Term":
+        """The same term for a database whose own order of text is another one."""
+
+        def expression(row: FromClause) -> ColumnElement[Any]:
+            value = self.expression(row)
+            return collate(value, collation) if isinstance(value.type, String) and collation else value
+
+        return self if collation is None else replace(self, expression=expression)
 
     def sorting(self, row: FromClause, *, backward: bool) -> UnaryExpression[Any]:
         value = self.expression(row)

@@ -20,6 +20,9 @@ from engine.rows import Found, given, related
 from engine.sources import Backing, Embedded, Expression, Guard, Relation, Value, backing_of
 from engine.values import Parameters
 
+COLLATION = "collation"
+"""Under this name a schema says by which collation text is sorted, where not by the database's own."""
+
 UNPAGED = 10
 """What a list without pages counts for; it cannot grow."""
 
@@ -131,7 +134,8 @@ class Selection:
         target = node_type(type_)
         backing = self._guarded(target)
         found = self._listed(field, backing, related(relation, backing, parent, self._given(field, relation)))
-        order = order_of_list(backing, relation.order_by, field.arguments.get("orderBy"), found.row)
+        collation = self.operation.schema.extensions.get(COLLATION)
+        order = order_of_list(backing, relation.order_by, field.arguments.get("orderBy"), found.row, collation)
         page = Page(field, found, order, self.parameters)
         around = self.budget.page(around, page.size)
         fields = self._within(field, type_)

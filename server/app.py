@@ -11,7 +11,7 @@ from starlette.routing import BaseRoute, Mount
 
 from server import documents, downloads, graphql, health, metrics
 from server.access import Guarded
-from server.database import connected
+from server.database import connected, text_order
 from server.files import FileStore, file_store
 from server.following import Followed, following
 from server.headers import SafeHeaders
@@ -62,6 +62,7 @@ def create_app(settings: Settings, dsn: str, tree: Followed | None = None) -> St
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         async with connected(dsn, settings) as database:
             app.state.database = database
+            graphql.schema().order_text_by(await text_order(database.reads))
             app.state.files = file_store(settings)
             sweeping = asyncio.create_task(tidy(app.state.files))
             async with services(database, dsn, settings) as app.state.services, following(dsn, app.state.files, tree):

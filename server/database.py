@@ -20,6 +20,13 @@ class DatabaseUnavailable(Refusal):
     """No connection could be made."""
 
 
+# Of the providers of collations, Postgres' own knows no other order.
+SORTS_BY_CODE_POINT = """
+    SELECT datlocprovider = 'b' OR (datlocprovider = 'c' AND datcollate ~* '^(C|POSIX)([.]|$)')
+    FROM pg_database WHERE datname = current_database()
+"""
+
+
 @dataclass(frozen=True)
 class Database:
     """Reads go through asyncpg alone, possibly to replicas; writes through SQLAlchemy to the primary."""
@@ -83,6 +90,11 @@ def write_engine(dsn: str, connections: int = 1) -> AsyncEngine:
         # Tables hold JSON as text in its own spelling, which decoding would lose.
         json_deserializer=str,
     )
+
+
+async def text_order(reads: asyncpg.Pool) -> str | None:
+    """The collation to sort text by, where the database's own is not by code point."""
+    return None if await reads.fetchval(SORTS_BY_CODE_POINT) else "C"
 
 
 @asynccontextmanager

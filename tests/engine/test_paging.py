@@ -259,3 +259,17 @@ async def test_pages_of_pages_are_bounded_before_anything_is_read(desk: Desk) ->
     assert "multiply to" in await refusal(SCHEMA, desk, text, n=500)
     assert desk.asked == []
     assert await data(SCHEMA, desk, text, n=1)
+
+
+async def test_text_is_sorted_by_code_point_whatever_the_database_would_do(desk: Desk) -> None:
+    made = schema()
+    made.order_text_by("C")
+    text = "query ($after: String) { books(first: 3, after: $after, orderBy: {field: TITLE}) { nodes { title year }"
+    text += " pageInfo { endCursor } } }"
+
+    first = (await data(made, desk, text))["books"]
+    second = (await data(made, desk, text, after=first["pageInfo"]["endCursor"]))["books"]
+
+    titles = [book["title"] for book in first["nodes"] + second["nodes"]]
+    assert titles == ["A%0", "A%0", "A%1", "A%1", "B0", "B0"]
+    assert all('.title COLLATE "C"' in sql for sql in desk.asked)
