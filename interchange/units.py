@@ -38,7 +38,7 @@ def add(path: Path, root: Path | None = None) -> AddedUnit:
     inner = _path_inside(root, unit)
     agent_id = unit_identity(unit)
     registry = _appendable(root, REGISTRY)
-    extended = None if _is_registered(root, registry, agent_id, inner) else _with_entry(registry, agent_id, inner)
+    extended = None if _is_registered(root, registry, agent_id, inner) else with_entry(registry, agent_id, inner)
     ignored = _appendable(unit, Place("", _DOCKERIGNORE))
     placeholder = _placeholder(unit)
 
@@ -141,8 +141,8 @@ def _placeholder(unit: Path) -> Path:
     return directory / ".gitkeep"
 
 
-def _with_entry(registry: str, agent_id: str, inner: str) -> str:
-    entry = f"[[agents]]\nagent_id = {_toml_text(agent_id)}\npath = {_toml_text(inner)}"
+def with_entry(registry: str, agent_id: str, inner: str) -> str:
+    entry = f"[[agents]]\nagent_id = {toml_text(agent_id)}\npath = {toml_text(inner)}"
     extended = _with_line(registry + "\n" if registry.strip() else registry, entry)
     # An inline list of agents, for one, takes no further table.
     if len(_entries(extended)) != len(_entries(registry)) + 1:
@@ -150,7 +150,7 @@ def _with_entry(registry: str, agent_id: str, inner: str) -> str:
     return extended
 
 
-def _toml_text(value: str) -> str:
+def toml_text(value: str) -> str:
     """A basic string of TOML: escaped as in JSON, but for DEL."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
