@@ -25,6 +25,7 @@ from sqlalchemy import (
     tuple_,
     update,
 )
+from sqlalchemy.dialects.postgresql import distinct_on
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from models import Assessment, ProtocolAgent, ProtocolDefect, ReviewClaim, TrialSuite
@@ -323,7 +324,7 @@ async def _held(connection: AsyncConnection, decisions: Sequence[Decision]) -> S
         select(assessments, given.c.suite_id)
         .join(given, same)
         .where(assessments.c.fault_code.is_(None), ~assessments.c.echo)
-        .distinct(assessments.c.id)
+        .ext(distinct_on(assessments.c.id))
         .order_by(assessments.c.id)
     )
     return rows.all()
