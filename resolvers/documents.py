@@ -1,6 +1,7 @@
 """The overview as the document `abb.benchmark.overview.v1`: finished JSON from one statement."""
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 from sqlalchemy import JSON, ColumnElement, FromClause, Select, Text, cast, func, literal, select
@@ -28,6 +29,7 @@ FIGURES = (
 CONFIGURATION = ("configured_agent_count", "unconfigured_agent_count", "invalid_agent_count")
 
 
+@cache
 def overview_document() -> Select[Any]:
     """The text of the document over everything, as it is now."""
     row = overview().subquery("overview")
