@@ -16,7 +16,7 @@ from server.commands import load
 from server.demo import ROOT
 
 PROJECT = Path(__file__).parents[1]
-PAGES = [PROJECT / "README.md", PROJECT / "docs" / "import.md"]
+PAGES = [PROJECT / "README.md", *sorted((PROJECT / "docs").glob("*.md"))]
 CALL = re.compile(r"^\.venv/bin/assay (.*)$", re.MULTILINE)
 CALLS = [call for page in PAGES for call in CALL.findall(page.read_text())]
 LEGACY = [
