@@ -120,7 +120,7 @@ class Where:
         match field.source:
             case Value(expression=expression):
                 return self._leaf(expression(row), field_type, asked, place)
-            case Relation(shape="one") as relation:
+            case Relation(shape="one" | "list") as relation:
                 return self._related(relation, target_of(field), row, field_type, asked, place, depth)
         raise LookupError(f"{backing.name}.{entry} is nothing to filter by")
 

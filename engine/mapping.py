@@ -35,6 +35,7 @@ from engine.sources import (
     Embedded,
     Expression,
     Filter,
+    Finder,
     Guard,
     NodeById,
     NodesByIds,
@@ -185,6 +186,7 @@ def backed(
     filters: Sequence[str | Filter] = (),
     orders: Sequence[str] = (),
     visible: Expression | None = None,
+    find: Finder | None = None,
     guard: Guard | None = None,
     name: str | None = None,
 ) -> Callable[[type[T]], type[T]]:
@@ -193,7 +195,7 @@ def backed(
     Without rows the type is embedded in another one's row, or every field that leads to it brings `rows` of its own.
     Lists are in the order of the columns in `position`, then of the key. `visible` is what lists show without
     `includeRetired`. Filters and orders name fields. `guard` stands before every statement that reads such rows,
-    however they are reached.
+    however they are reached. `find` finds a row by its key where the key itself is no indexed column.
     """
 
     def decorate(cls: type[T]) -> type[T]:
@@ -209,6 +211,7 @@ def backed(
             filters=tuple(filters),
             orders=tuple(orders),
             visible=visible,
+            find=find,
             guard=guard,
         )
         return made

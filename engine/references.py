@@ -51,7 +51,7 @@ def ref(type_: type[T], key: int | str | None = None) -> T:
 def single(selection: Selection, field: Selected, type_: GraphQLObjectType) -> ColumnElement[Any]:
     backing = backing_behind(type_)
     row = _rows(backing)
-    conditions = () if backing.key not in row.c else (row.c[backing.key] == _key(selection, backing, row),)
+    conditions = () if backing.key not in row.c else (backing.found_by(row, _key(selection, backing, row)),)
     return Found(row, conditions).selecting(selection.object(field, type_, row, ())).scalar_subquery()
 
 
@@ -96,7 +96,7 @@ def _placed(selection: Selection, field: Selected, type_: GraphQLObjectType) -> 
     asked = select(func.unnest(keys).label("key"), func.unnest(places).label("place")).subquery()
     made = selection.object(field, type_, row, ())
     return select(asked.c.place.label("place"), made.label("made")).select_from(
-        asked.join(row, row.c[backing.key] == asked.c.key)
+        asked.join(row, backing.found_by(row, asked.c.key))
     )
 
 

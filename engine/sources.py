@@ -21,6 +21,9 @@ Condition: TypeAlias = Callable[..., ColumnElement[bool]]
 Rows: TypeAlias = Callable[..., Select[Any]]
 """(parent row) or (parent row, arguments) to the rows that belong to it."""
 
+Finder: TypeAlias = Callable[[FromClause, ColumnElement[Any]], ColumnElement[bool]]
+"""(row, key) to whether it is the row with that key."""
+
 Ordering: TypeAlias = Callable[[FromClause], ColumnElement[Any]]
 
 Guard: TypeAlias = Callable[[Any], None]
@@ -97,7 +100,12 @@ class Backing:
     filters: tuple[str | Filter, ...]
     orders: tuple[str, ...]
     visible: Expression | None
+    find: "Finder | None"
     guard: Guard | None
+
+    def found_by(self, row: FromClause, key: ColumnElement[Any]) -> ColumnElement[bool]:
+        """Whether a row is the one with that key."""
+        return row.c[self.key] == key if self.find is None else self.find(row, key)
 
     @property
     def name(self) -> str:

@@ -3,12 +3,18 @@
 import strawberry
 
 from models.base import (
+    AgentKind,
     AssessmentStatus,
+    CellErrorKind,
+    CellStatus,
     DefectStatus,
     EvaluationEvidence,
     EvaluationSourceStatus,
+    ExpectedOutputChange,
+    FieldType,
     GroundTruthStatus,
     Keeper,
+    Origin,
     Provenance,
     ReasonCode,
     Role,
@@ -16,12 +22,18 @@ from models.base import (
 )
 
 __all__ = [
+    "AgentKind",
     "AssessmentStatus",
+    "CellErrorKind",
+    "CellStatus",
     "DefectStatus",
     "EvaluationEvidence",
     "EvaluationSourceStatus",
+    "ExpectedOutputChange",
+    "FieldType",
     "GroundTruthStatus",
     "Keeper",
+    "Origin",
     "Provenance",
     "ReasonCode",
     "Role",
@@ -29,6 +41,11 @@ __all__ = [
 ]
 
 for vocabulary in (
+    Origin,
+    FieldType,
+    ExpectedOutputChange,
+    CellErrorKind,
+    AgentKind,
     AssessmentStatus,
     DefectStatus,
     EvaluationEvidence,
@@ -44,3 +61,4 @@ for vocabulary in (
 strawberry.enum(
     Keeper, description="Who keeps a record: this API, or a project tree, which alone changes what it brought."
 )
+strawberry.enum(CellStatus, description="The stored result. What a run is doing to the cell stands in `pending`.")

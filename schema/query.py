@@ -6,6 +6,7 @@ from resolvers import defects, overview, suites
 from schema.access import AccessQueries
 from schema.agents import Agent, Defect
 from schema.assessments import Assessment
+from schema.benchmarks import BenchmarkQueries
 from schema.checks import CheckQueries
 from schema.files import File
 from schema.overview import BenchmarkOverview
@@ -16,7 +17,7 @@ from schema.suites import Attempt, Suite
 
 
 @backed()
-class Query(CheckQueries, ReviewQueries, ProtocolQueries, AccessQueries):
+class Query(CheckQueries, ReviewQueries, ProtocolQueries, AccessQueries, BenchmarkQueries):
     node: Node | None = node()
     nodes: list[Node | None] = nodes()
     agent: Agent | None = lookup(
