@@ -14,7 +14,7 @@ PAGE_SOURCES := $(shell find web \( -name node_modules -o -name tests \) -prune 
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export UV_NO_PROGRESS := 1
 
-.PHONY: install serve test check bench web lock
+.PHONY: install serve test check bench web lock sdl
 .DELETE_ON_ERROR:
 
 install: $(VENV)/.project
@@ -37,6 +37,9 @@ bench: install
 	$(BIN)/python -m bench
 
 web: $(PAGE)
+
+sdl: install
+	$(BIN)/assay schema > schema.graphql
 
 lock:
 	$(UV) pip compile pyproject.toml --extra dev --universal --generate-hashes --no-annotate --no-header \

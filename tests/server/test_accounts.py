@@ -14,6 +14,8 @@ from pathlib import Path
 import asyncpg
 import pytest
 
+from server.postgres import places
+from server.postgres.cluster import Cluster, run
 from tests.server.processes import postmaster, spawn, using, wait_until_unused
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can be several users")
@@ -132,3 +134,22 @@ async def test_the_directory_of_another_user_is_refused_in_words(data_dir: Path,
     assert "belongs to another user" in errors
     assert "Traceback" not in errors
     assert process.returncode == 1
+
+
+def test_binaries_that_nobody_may_read_are_copied_to_where_they_run(
+    closed_parent: Path, data_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere = data_dir.parent / "elsewhere"
+    monkeypatch.setattr(places, "ELSEWHERE", elsewhere)
+    closed = closed_parent / places.PACKAGE
+    shutil.copytree(places.package() / places.INSTALLATION, closed / places.INSTALLATION)
+    shutil.copytree(places.package().parent / f"{places.PACKAGE}.libs", closed_parent / f"{places.PACKAGE}.libs")
+    monkeypatch.setattr(places, "package", lambda: closed)
+    nobody = places.choose_account(data_dir)
+
+    binaries = places.choose_binaries(nobody)
+
+    assert binaries.is_relative_to(elsewhere)
+    assert "PostgreSQL" in run(Cluster(data_dir, binaries, nobody), ["psql", "--version"])
+    assert "PostgreSQL" in run(Cluster(data_dir, binaries, nobody), ["postgres", "--version"])
+    assert places.choose_binaries(nobody) == binaries
