@@ -23,6 +23,7 @@ from models.base import (
     FieldType,
     JsonText,
     Origin,
+    digests,
     identity,
     reference,
     vocabulary,
@@ -143,7 +144,6 @@ class RowFile(SQLModel, table=True):
     position: int = Field(primary_key=True)
     sha256: str = Field(foreign_key="files.sha256", index=True)
     name: str
-    media_type: str
 
 
 class ExpectedValue(SQLModel, table=True):
@@ -220,3 +220,16 @@ class Cell(SQLModel, table=True):
     # Moves with every result that is stored.
     revision: int = 1
     updated_at: datetime | None = Field(default=None, nullable=False, sa_type=INSTANT, sa_column_kwargs=NOW)
+
+
+class IdempotencyKey(SQLModel, table=True):
+    """What a call under a key of its caller's answered, so that a repeated one answers the same."""
+
+    __tablename__ = "idempotency_keys"
+    __table_args__ = digests("input_sha256")
+
+    scope: str = Field(primary_key=True)
+    key: str = Field(primary_key=True)
+    input_sha256: str
+    answer: str = Field(sa_type=JsonText)
+    created_at: datetime | None = Field(default=None, nullable=False, sa_type=INSTANT, sa_column_kwargs=NOW)

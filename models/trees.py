@@ -16,6 +16,8 @@ class File(SQLModel, table=True):
 
     sha256: str = Field(primary_key=True)
     size: int = Field(sa_type=BigInteger)
+    # What was found when the bytes were sent; null for what came with a tree.
+    media_type: str | None = None
     stored_at: datetime | None = Field(
         default=None, nullable=False, sa_type=DateTime(timezone=True), sa_column_kwargs={"server_default": func.now()}
     )

@@ -18,9 +18,12 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import aggregate_order_by
 
-from models.base import CellStatus, Origin
+from models import File
+from models.base import CellStatus, Origin, table
 from resolvers.sql import total
 from resolvers.tables import benchmarks, cells, fields, revisions, rows, tracks, values
+
+files = table(File)
 
 STORED = (
     "output",
@@ -182,7 +185,7 @@ def count_rows(benchmark: FromClause, *which: Any) -> ColumnElement[int]:
 def track_summary(track: FromClause) -> Select[Any]:
     """One row: the figures of a track's cells."""
     cell, row = cells.alias("counted_cell"), rows.alias("counted_row")
-    table = select(func.count()).select_from(row).where(row.c.benchmark_pk == track.c.benchmark_pk)
+    in_table = select(func.count()).select_from(row).where(row.c.benchmark_pk == track.c.benchmark_pk)
     succeeded = func.count().filter(cell.c.status == CellStatus.SUCCEEDED)
     failed = func.count().filter(cell.c.status == CellStatus.FAILED)
     answered = cell.c.status != CellStatus.FAILED
@@ -191,7 +194,7 @@ def track_summary(track: FromClause) -> Select[Any]:
             track.c.id.label("track_pk"),
             succeeded.label("succeeded"),
             failed.label("failed"),
-            (table.correlate(track).scalar_subquery() - succeeded - failed).label("empty"),
+            (in_table.correlate(track).scalar_subquery() - succeeded - failed).label("empty"),
             func.percentile_cont(0.5).within_group(cell.c.latency_ms).label("latency_p50_ms"),
             func.percentile_cont(0.95).within_group(cell.c.latency_ms).label("latency_p95_ms"),
             total(cell.c.input_tokens).label("input_tokens"),
@@ -217,3 +220,10 @@ def track_summaries(benchmark: FromClause) -> Select[Any]:
 def is_source(track: FromClause) -> ColumnElement[bool]:
     source = select(benchmarks.c.id).where(benchmarks.c.source_track_pk == track.c.id).correlate(track)
     return source.exists()
+
+
+def media_type(attachment: FromClause) -> ColumnElement[str]:
+    """What the server found in the bytes."""
+    file = files.alias("its_file")
+    found = select(file.c.media_type).where(file.c.sha256 == attachment.c.sha256).correlate(attachment)
+    return func.coalesce(found.scalar_subquery(), "application/octet-stream")

@@ -79,7 +79,7 @@ class Attachment:
 
     file: File = one(lambda attachment, file: file.c.sha256 == attachment.c.sha256)
     name: str
-    media_type: str
+    media_type: str = computed(grid.media_type)
 
 
 @backed(key="name", position="position")

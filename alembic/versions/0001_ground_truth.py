@@ -63,6 +63,7 @@ def upgrade() -> None:
         "files",
         sa.Column("sha256", sa.String(), nullable=False),
         sa.Column("size", sa.BigInteger(), nullable=False),
+        sa.Column("media_type", sa.String(), nullable=True),
         sa.Column("stored_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
         sa.CheckConstraint("sha256 ~ '^[0-9a-f]{64}$'", name=op.f("files_sha256_check")),
         sa.PrimaryKeyConstraint("sha256", name=op.f("files_pkey")),

@@ -282,7 +282,6 @@ def upgrade() -> None:
         sa.Column("position", sa.Integer(), nullable=False),
         sa.Column("sha256", sa.String(), nullable=False),
         sa.Column("name", sa.String(), nullable=False),
-        sa.Column("media_type", sa.String(), nullable=False),
         sa.ForeignKeyConstraint(
             ["row_pk"], ["benchmark_rows.id"], name=op.f("row_files_row_pk_fkey"), ondelete="CASCADE"
         ),
@@ -290,6 +289,16 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("row_pk", "position", name=op.f("row_files_pkey")),
     )
     op.create_index(op.f("row_files_sha256_idx"), "row_files", ["sha256"], unique=False)
+    op.create_table(
+        "idempotency_keys",
+        sa.Column("scope", sa.String(), nullable=False),
+        sa.Column("key", sa.String(), nullable=False),
+        sa.Column("input_sha256", sa.String(), nullable=False),
+        sa.Column("answer", sa.JSON(), nullable=False),
+        sa.Column("created_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
+        sa.CheckConstraint("input_sha256 ~ '^[0-9a-f]{64}$'", name=op.f("idempotency_keys_input_sha256_check")),
+        sa.PrimaryKeyConstraint("scope", "key", name=op.f("idempotency_keys_pkey")),
+    )
     op.create_foreign_key(
         "benchmarks_source_track_fkey",
         "benchmarks",
@@ -333,5 +342,6 @@ def downgrade() -> None:
     op.drop_table("benchmark_fields")
     op.drop_table("benchmarks")
     op.drop_table("models")
+    op.drop_table("idempotency_keys")
     for function in (*(f"keep_revisions_on_{event}" for event in TOUCHED), "refuse_locked_change"):
         op.execute(f"DROP FUNCTION {function}()")
