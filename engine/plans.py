@@ -5,17 +5,40 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from sqlalchemy import ColumnElement, select
+from sqlalchemy import Boolean, ColumnElement, Integer, String, select
 from sqlalchemy.dialects.postgresql import asyncpg
+from sqlalchemy.dialects.postgresql.asyncpg import PGCompiler_asyncpg
 
 from engine.limits import Budget
 from engine.sources import Guard
-from engine.values import Binder, Parameters, Values
+from engine.values import Asked, Binder, Parameters, Values
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
+
+class Compiler(PGCompiler_asyncpg):
+    """Writes what declarations compare with into the statement, where Postgres can see it.
+
+    After five times Postgres plans a statement for any parameters. What is the same each time must not be one: it would
+    be guessed at, and an index of the rows with just that word left alone.
+    """
+
+    def visit_bindparam(self, bindparam: Any, *positional: Any, **options: Any) -> str:
+        if is_declared(bindparam):
+            options["literal_execute"] = True
+        return super().visit_bindparam(bindparam, *positional, **options)  # type: ignore[no-untyped-call,no-any-return]
+
+
+def is_declared(parameter: Any) -> bool:
+    if isinstance(parameter, Asked) or parameter.expanding:
+        return False
+    # A literal with a backslash is read by the server's settings.
+    return isinstance(parameter.type, String | Integer | Boolean) and "\\" not in str(parameter.value)
+
+
 DIALECT = asyncpg.dialect()  # type: ignore[no-untyped-call]
+DIALECT.statement_compiler = Compiler
 
 
 class Recent(Generic[K, V]):

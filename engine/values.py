@@ -15,7 +15,7 @@ from graphql import (
     Undefined,
     get_named_type,
 )
-from sqlalchemy import BindParameter, Integer, bindparam, literal
+from sqlalchemy import BindParameter, Integer, literal
 from sqlalchemy.types import TypeEngine
 
 from engine.errors import InvalidArgument
@@ -97,6 +97,12 @@ class Binder:
         return self.transform(filled(self.template, values))
 
 
+class Asked(BindParameter[Any]):
+    """A value of a request, which must stay a parameter of the statement."""
+
+    inherit_cache = True
+
+
 class Parameters:
     """The parameters of one statement in the making."""
 
@@ -105,11 +111,13 @@ class Parameters:
 
     def bind(self, template: Any, type_: TypeEngine[Any], transform: Transform = lambda value: value) -> Any:
         """A bound parameter. What is constant is checked now, once."""
+        if isinstance(template, Enum):
+            return literal(transform(template), type_)
         if not has_slots(template):
-            return bindparam(None, transform(template), type_, unique=True)
+            return Asked(None, transform(template), type_, unique=True)
         name = f"given_{len(self.binders)}"
         self.binders[name] = Binder(template, transform)
-        return bindparam(name, None, type_)
+        return Asked(name, None, type_)
 
     def count(self, template: Any, transform: Transform) -> BindParameter[int]:
         """A number of rows, written into the statement where it is constant, so that Postgres can plan for it."""

@@ -24,9 +24,9 @@ SELECT (
         FROM authors AS authors_1
         WHERE authors_1.id = books_1.author_pk AND authors_1.name IS DISTINCT FROM $3::VARCHAR
       )
-    ) AND (books_1.genre = $4::VARCHAR OR (books_1.year >= $5::BIGINT) IS NOT true)
+    ) AND (books_1.genre = 'POEM' OR (books_1.year >= $4::BIGINT) IS NOT true)
     ORDER BY books_1.id ASC
     LIMIT 50
   ) AS anon_3
 ) AS anon_1;
--- [['a_b0', 'a_b1'], '%A\\_%', 'Bo', 'POEM', 2001]
+-- [['a_b0', 'a_b1'], '%A\\_%', 'Bo', 2001]

@@ -55,7 +55,7 @@ SELECT (
           '\n',
           ''
         )
-      ) FILTER (WHERE anon_3.place_in_page = $6::INTEGER AND anon_3.place_in_page <= $7::INTEGER),
+      ) FILTER (WHERE anon_3.place_in_page = 1 AND anon_3.place_in_page <= $6::INTEGER),
       'endCursor',
       max(
         translate(
@@ -73,7 +73,7 @@ SELECT (
           '\n',
           ''
         )
-      ) FILTER (WHERE anon_3.place_in_page = $8::INTEGER OR anon_3.place_in_page < $8::INTEGER AND anon_3.has_next IS NULL)
+      ) FILTER (WHERE anon_3.place_in_page = $7::INTEGER OR anon_3.place_in_page < $7::INTEGER AND anon_3.has_next IS NULL)
     ),
     'totalCount',
     (SELECT count(*) AS count_1 FROM books AS books_1)
@@ -107,7 +107,7 @@ SELECT (
     ORDER BY books_1.year DESC NULLS LAST,
     books_1.title ASC,
     books_1.id ASC
-    LIMIT $9::INTEGER
+    LIMIT $8::INTEGER
   ) AS anon_3
 ) AS anon_1;
--- [2, 2, 2001, 'B0', 1, 1, 2, 2, 3]
+-- [2, 2, 2001, 'B0', 1, 2, 2, 3]

@@ -56,11 +56,10 @@ SELECT (
         CAST('[]' AS JSON)
       ) AS coalesce_1
       FROM (
-        SELECT anon_9.room AS room
-        FROM (SELECT $1::VARCHAR AS room UNION ALL SELECT $2::VARCHAR AS anon_10) AS anon_9
+        SELECT anon_9.room AS room FROM (SELECT 'A' AS room UNION ALL SELECT 'B' AS anon_10) AS anon_9
       ) AS anon_7
     )
   ) AS anon_2
-  FROM (SELECT $3::VARCHAR AS room) AS anon_6
+  FROM (SELECT NULL AS room) AS anon_6
 ) AS anon_1;
--- ['A', 'B', None]
+-- []

@@ -15,7 +15,7 @@ SELECT (
     (
       SELECT json_build_object('title', books_2.title) AS anon_4
       FROM books AS books_2
-      WHERE books_2.id = books_1.id + $1::BIGINT
+      WHERE books_2.id = books_1.id + 100
     ),
     'place',
     CASE WHEN (books_1.shelf IS NOT NULL) THEN json_build_object(
@@ -23,10 +23,10 @@ SELECT (
     ) ELSE NULL END,
     'cost',
     json_build_object(
-      'amount', CAST(coalesce(books_1.price, $2::INTEGER) AS TEXT), 'isKnown', books_1.price IS NOT NULL
+      'amount', CAST(coalesce(books_1.price, 0) AS TEXT), 'isKnown', books_1.price IS NOT NULL
     )
   ) AS anon_2
   FROM books AS books_1
-  WHERE books_1.id = $3::BIGINT
+  WHERE books_1.id = $1::BIGINT
 ) AS anon_1;
--- [100, 0, 1]
+-- [1]
