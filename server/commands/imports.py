@@ -92,4 +92,4 @@ def tell(done: "Imported", place: str, as_json: bool) -> None:
     for notice in done.notices:
         print(Fault(place, notice.code, notice.message))
     news = "in step now" if done.changed else "nothing new"
-    print(f"{place}: {news}: {done.agents} agents, {done.suites} Suites, {len(done.notices)} warnings")
+    print(f"{place}: {news} (agents: {done.agents}, Suites: {done.suites}, warnings: {len(done.notices)})")

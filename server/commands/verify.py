@@ -14,7 +14,7 @@ def verify() -> None:
     from server.opening import opened
 
     if count := opened(report):
-        print(f"{count} differences")
+        print(f"differences: {count}")
         raise typer.Exit(1)
     print("nothing differs")
 
