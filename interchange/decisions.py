@@ -11,9 +11,10 @@ from interchange.records import Notice, SidecarRecord
 from models.base import ReasonCode
 from resolvers import recording
 from resolvers.acting import Acting
+from resolvers.decisions import Decision
 from resolvers.errors import Conflict, InvalidInput, Refused, RuleError
 from resolvers.reasons import MESSAGES
-from resolvers.recording import Decision, Outcome
+from resolvers.recording import Outcome
 
 Step = Callable[[Sequence[Decision]], Awaitable[list[Outcome]]]
 
@@ -35,7 +36,7 @@ class Verdict:
 
 async def record_claims(acting: Acting, suite_id: str, claims: Sequence[SidecarRecord]) -> list[Verdict]:
     """Writes what is acceptable, as `recordAssessment` would one by one; records in conflict are all refused."""
-    return await _decided(lambda given: recording.record(acting, given, whole_suite=True), suite_id, claims)
+    return await _decided(lambda given: recording.record(acting, given), suite_id, claims)
 
 
 async def check_claims(connection: AsyncConnection, suite_id: str, claims: Sequence[SidecarRecord]) -> list[Verdict]:

@@ -11,8 +11,9 @@ from resolvers.agents import MANIFEST_SCHEMA
 from resolvers.canonical import spelled
 from resolvers.errors import Conflict, Duplicate, NotFound, Refused, Subject
 from resolvers.findings import Finding, require_sound
-from resolvers.forms import MOST_RECORDS, require_text
+from resolvers.forms import MOST_RECORDS, require_identity, require_text
 from resolvers.judgement import judge
+from resolvers.locks import change_ground
 
 agents, defects, revisions, observations = table(Agent), table(Defect), table(DefectRevision), table(Observation)
 assessments, warnings = table(Assessment), table(ImportWarning)
@@ -20,7 +21,10 @@ assessments, warnings = table(Assessment), table(ImportWarning)
 
 async def register(acting: Acting, agent_id: str, name: str | None, framework: str | None) -> int:
     """A new agent, kept by the API; a retired one comes back as its."""
-    require_text(agent_id, ("agent_id",))
+    require_identity(agent_id, ("agent_id",))
+    for value, field in ((name, "name"), (framework, "framework")):
+        if value is not None:
+            require_text(value, (field,))
     values = {"name": name or agent_id, "framework": framework, "keeper": Keeper.API, "tree_id": None}
     row = await _agent_row(acting, agent_id)
     if row is not None and row.retired_at is None:
@@ -38,8 +42,8 @@ async def register(acting: Acting, agent_id: str, name: str | None, framework: s
 
 async def confirm(acting: Acting, agent_id: str, defect_id: str, finding: Finding) -> tuple[int, bool]:
     """The defect's key, and whether anything is new: an identical record is left as it is."""
+    require_identity(defect_id, ("defect_id",))
     agent = await locked_agent(acting, agent_id)
-    require_text(defect_id, ("defect_id",))
     await require_sound(acting.connection, agent.id, defect_id, finding)
     record, digest = finding.spelled(defect_id)
     row = await _defect_row(acting, agent, defect_id)
@@ -92,6 +96,7 @@ async def retire(acting: Acting, agent_id: str, defect_id: str, expected: str) -
 
 
 async def _agent_row(acting: Acting, agent_id: str) -> Row[Any] | None:
+    await change_ground(acting.connection)
     found = select(agents).where(agents.c.agent_id == agent_id).with_for_update()
     return (await acting.connection.execute(found)).one_or_none()
 
@@ -114,7 +119,6 @@ async def locked_agent(acting: Acting, agent_id: str) -> Row[Any]:
 
 
 async def _invalid_manifest(acting: Acting, row: Row[Any]) -> Refused:
-    warnings = table(ImportWarning)
     told = select(warnings.c.code).where(warnings.c.agent_id == row.agent_id).order_by(warnings.c.id).limit(1)
     code = await acting.connection.scalar(told) or ReasonCode.INVALID_FIELD
     message = f"The manifest in {row.unit_path}/ground_truth is invalid and hides the agent's defects: mend it first."
@@ -127,6 +131,7 @@ async def _defect_row(acting: Acting, agent: Row[Any], defect_id: str) -> Row[An
 
 
 async def _changeable(acting: Acting, agent_id: str, defect_id: str, expected: str) -> tuple[Row[Any], Row[Any]]:
+    require_text(defect_id, ("defect_id",))
     agent = await locked_agent(acting, agent_id)
     row = await _defect_row(acting, agent, defect_id)
     if row is None or row.retired_at is not None:
@@ -141,7 +146,7 @@ async def _changeable(acting: Acting, agent_id: str, defect_id: str, expected: s
 
 
 def _values(finding: Finding, digest: str) -> dict[str, Any]:
-    extra = None if finding.extra is None else spelled(finding.extra)
+    extra = spelled(finding.extra) if finding.extra else None
     return {
         "title": finding.title,
         "expected_behavior": finding.expected_behavior,

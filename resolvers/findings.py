@@ -13,7 +13,7 @@ from models import Defect, DefectRevision, File, Observation
 from models.base import ReasonCode, table
 from resolvers.canonical import digest_text, spelled
 from resolvers.errors import InvalidInput, Refused
-from resolvers.forms import require_text
+from resolvers.forms import MOST_RECORDS, require_text
 from resolvers.sql import among
 
 defects, revisions, observations, files = table(Defect), table(DefectRevision), table(Observation), table(File)
@@ -85,15 +85,19 @@ async def require_sound(connection: AsyncConnection, agent_pk: int, defect_id: s
     for name in TEXTS:
         require_text(getattr(finding, name), ("defect", name))
     _require_extra(finding.extra)
+    if len(finding.observations) > MOST_RECORDS:
+        message = f"A defect has at most {MOST_RECORDS} observations."
+        raise InvalidInput(message, ("defect", "observations"), ReasonCode.INVALID_FIELD)
     seen_ids: set[str] = set()
     seen_paths: set[PurePosixPath] = set()
     stored = await _stored(connection, finding.observations)
     known = await _evidence(connection, agent_pk, defect_id)
     for number, observation in enumerate(finding.observations):
         path = ("defect", "observations", str(number))
-        _require_observation(observation, finding.case_sha256, path)
+        require_text(observation.observation_id, (*path, "observation_id"))
         if observation.observation_id in seen_ids:
             raise Refused(f"{'.'.join(path)}: this observation is given twice.", ReasonCode.DUPLICATE_OBSERVATION)
+        _require_place(observation, finding.case_sha256, path)
         place = PurePosixPath(observation.evidence_path)
         if place in seen_paths:
             raise Refused(f"{'.'.join(path)}: this evidence is given twice.", ReasonCode.DUPLICATE_EVIDENCE)
@@ -120,8 +124,7 @@ def _require_extra(extra: Any) -> None:
         raise InvalidInput(message, path, ReasonCode.INVALID_FIELD)
 
 
-def _require_observation(observation: Repetition, case_sha256: str, path: tuple[str, ...]) -> None:
-    require_text(observation.observation_id, (*path, "observation_id"))
+def _require_place(observation: Repetition, case_sha256: str, path: tuple[str, ...]) -> None:
     if observation.case_sha256 != case_sha256:
         message = f"{'.'.join(path)}: every observation repeats the defect's own Case."
         raise Refused(message, ReasonCode.OBSERVATION_CASE_MISMATCH)

@@ -67,6 +67,11 @@ def mapping(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
+def require_identity(value: str, path: tuple[str, ...]) -> None:
+    if identity(value) is None:
+        raise InvalidInput(f"This must be {SHORT_TEXT}, without NUL.", path, ReasonCode.INVALID_FIELD)
+
+
 def require_text(value: str, path: tuple[str, ...]) -> None:
     if text(value) is None:
         raise InvalidInput(WORDLESS, path, ReasonCode.INVALID_FIELD)

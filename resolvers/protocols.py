@@ -10,12 +10,15 @@ from models import DiscoveryProtocol, ProtocolAgent, ProtocolDefect, Suite, Tria
 from models.base import EvaluationSourceStatus, Provenance, ReasonCode, table
 from resolvers.acting import Acting
 from resolvers.errors import Conflict, Duplicate, InvalidInput, NotFound, Refused, Subject
-from resolvers.forms import require_text
+from resolvers.forms import GREATEST_INTEGER, require_identity, require_text
 from resolvers.judgement import agents, current, defects, suite_agents, suites
 from resolvers.sql import among
 
 protocols, protocol_agents = table(DiscoveryProtocol), table(ProtocolAgent)
 protocol_defects, trial_suites = table(ProtocolDefect), table(TrialSuite)
+
+# A score answers a value for each of them.
+MOST_TRIALS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +37,10 @@ def brings(member: FromClause, defect: FromClause) -> ColumnElement[bool]:
 
 
 async def freeze(acting: Acting, name: str, budget_cases: int, trials: int, cohort: Sequence[Member]) -> int:
-    require_text(name, ("name",))
-    for value, field in ((budget_cases, "budget_cases"), (trials, "trials")):
-        if value < 1:
-            raise InvalidInput("This must be 1 or more.", (field,), ReasonCode.INVALID_FIELD)
+    require_identity(name, ("name",))
+    for value, most, field in ((budget_cases, GREATEST_INTEGER, "budget_cases"), (trials, MOST_TRIALS, "trials")):
+        if not 1 <= value <= most:
+            raise InvalidInput(f"This must be from 1 to {most}.", (field,), ReasonCode.INVALID_FIELD)
     _require_distinct(cohort)
     frozen = [await _frozen(acting, place, member) for place, member in enumerate(cohort)]
     taken = await acting.connection.scalar(select(protocols.c.id).where(protocols.c.name == name))
@@ -84,8 +87,9 @@ def _require_distinct(cohort: Sequence[Member]) -> None:
 
 async def _frozen(acting: Acting, place: int, member: Member) -> list[Row[Any]]:
     """The member's defects as they are now, held so that none changes before the protocol stands."""
-    for value in (member.agent_id, *member.defect_ids):
-        require_text(value, ("cohort", str(place)))
+    require_text(member.agent_id, ("cohort", str(place), "agent_id"))
+    for defect_id in member.defect_ids:
+        require_text(defect_id, ("cohort", str(place), "defect_ids"))
     rows = await acting.connection.execute(
         select(
             defects.c.id,

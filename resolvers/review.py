@@ -11,7 +11,9 @@ from models import Assessment, Attempt, ReviewClaim
 from models.base import AssessmentStatus, Keeper, Provenance, ReasonCode, table
 from resolvers.acting import Acting
 from resolvers.errors import InvalidInput, NotFound, Refused, Subject
+from resolvers.forms import require_text
 from resolvers.judgement import agents, attempts, cases, current, defects, suite_agents, suites
+from resolvers.locks import hold
 from resolvers.suites import accepted
 
 assessments, claims = table(Assessment), table(ReviewClaim)
@@ -49,8 +51,11 @@ def queue() -> Select[Any]:
             partial.c.id.label("assessment_pk"),
             claim.c.claimed_by,
             claim.c.claimed_until,
-            cases.c.agent_id,
             suites.c.suite_id,
+            cases.c.agent_id,
+            cases.c.case_index,
+            attempts.c.attempt_id,
+            defects.c.defect_id,
         )
         .select_from(
             attempts.join(cases, cases.c.id == attempts.c.case_pk)
@@ -100,9 +105,11 @@ async def claim(acting: Acting, pair: tuple[int, int] | None, agent_id: str | No
     """Hold a pair of defect and Attempt, or the oldest free one; None where nothing is free."""
     if not 1 <= minutes <= LONGEST_CLAIM:
         raise InvalidInput(f"A claim lasts 1 to {LONGEST_CLAIM} minutes.", ("minutes",), ReasonCode.INVALID_FIELD)
+    if agent_id is not None:
+        require_text(agent_id, ("agent_id",))
     # One after the other: the next claimant sees what this one took.
     await acting.connection.execute(select(func.pg_advisory_xact_lock(CLAIM_LOCK)))
-    row = await _wanted(acting, pair) if pair else await _oldest(acting, agent_id)
+    row = await _asked(acting, pair) if pair else await _free(acting, agent_id)
     if row is None:
         return None
     if row.claimed_by not in (None, acting.actor):
@@ -135,12 +142,33 @@ async def release(acting: Acting, pair: tuple[int, int]) -> Item:
 
 
 async def _wanted(acting: Acting, pair: tuple[int, int]) -> Row[Any]:
+    if (row := await _waiting(acting, pair)) is None:
+        raise NotFound("This pair is not in the review queue: it was decided, or cannot be.", ("defect_id",))
+    return row
+
+
+async def _waiting(acting: Acting, pair: tuple[int, int]) -> Row[Any] | None:
     defect_pk, attempt_pk = pair
     found = queue().where(defects.c.id == defect_pk, attempts.c.id == attempt_pk)
     row: Row[Any] | None = (await acting.connection.execute(found)).one_or_none()
-    if row is None:
-        raise NotFound("This pair is not in the review queue: it was decided, or cannot be.", ("defect_id",))
     return row
+
+
+async def _settled(acting: Acting, row: Row[Any]) -> Row[Any] | None:
+    """The pair as it is once nobody is about to decide it; None where somebody was."""
+    await hold(acting.connection, [(row.suite_id, row.agent_id, row.case_index, row.attempt_id, row.defect_id)])
+    return await _waiting(acting, (row.defect_pk, row.attempt_pk))
+
+
+async def _asked(acting: Acting, pair: tuple[int, int]) -> Row[Any]:
+    return await _settled(acting, await _wanted(acting, pair)) or await _wanted(acting, pair)
+
+
+async def _free(acting: Acting, agent_id: str | None) -> Row[Any] | None:
+    while (row := await _oldest(acting, agent_id)) is not None:
+        if (settled := await _settled(acting, row)) is not None:
+            return settled
+    return None
 
 
 async def _oldest(acting: Acting, agent_id: str | None) -> Row[Any] | None:

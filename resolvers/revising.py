@@ -10,11 +10,13 @@ from models import Assessment
 from models.assessments import IDENTITY
 from models.base import AssessmentStatus, Keeper, ReasonCode
 from resolvers.acting import OVERVIEW, Acting
+from resolvers.decisions import WORDS, Decision
 from resolvers.errors import Conflict, InvalidInput, NotFound, Refused, Subject
 from resolvers.forms import require_text
 from resolvers.judgement import assessments, judge, suites
 from resolvers.locks import hold
 from resolvers.reasons import MESSAGES
+from resolvers.standing import grounds
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +32,7 @@ class Revision:
 
 async def revise(acting: Acting, key: int, expected_version: int, revision: Revision) -> int:
     _require_form(revision)
-    row = await _locked(acting, key, expected_version)
+    suite_id, row = await _locked(acting, key, expected_version)
     await _change(
         acting,
         row,
@@ -43,14 +45,14 @@ async def revise(acting: Acting, key: int, expected_version: int, revision: Revi
         reason=row.reason or ReasonCode.EXECUTION_INCOMPLETE,
     )
     await judge(acting.connection, _same_identity(row))
-    await _require_acceptance(acting, row)
+    await _require_acceptance(acting, row, suite_id)
     return key
 
 
 async def withdraw(acting: Acting, key: int, expected_version: int, rationale: str) -> int:
     """The decision no longer stands; what it was stays in its history, and another may take its place."""
     require_text(rationale, ("rationale",))
-    row = await _locked(acting, key, expected_version)
+    _, row = await _locked(acting, key, expected_version)
     await _change(acting, row, rationale=rationale, status=AssessmentStatus.WITHDRAWN, reason=None)
     await judge(acting.connection, _same_identity(row))
     return key
@@ -63,8 +65,8 @@ def _require_form(revision: Revision) -> None:
     require_text(revision.rationale, ("rationale",))
 
 
-async def _locked(acting: Acting, key: int, expected_version: int) -> Row[Any]:
-    """The record, its ground shared with other writers, as the caller saw it; else why it cannot be changed."""
+async def _locked(acting: Acting, key: int, expected_version: int) -> tuple[str, Row[Any]]:
+    """Its Suite and the record as the caller saw it, its ground shared with writers; else why it cannot be changed."""
     shown = and_(assessments.c.id == key, assessments.c.fault_code.is_(None), ~assessments.c.echo)
     claimed = await acting.connection.execute(
         select(suites.c.suite_id, *(assessments.c[name] for name in IDENTITY[1:]))
@@ -82,7 +84,7 @@ async def _locked(acting: Acting, key: int, expected_version: int) -> Row[Any]:
         raise Conflict("The assessment was changed since that version.", subject, row.version)
     if row.status == AssessmentStatus.WITHDRAWN:
         raise Refused("The assessment was withdrawn: record a new one.", ReasonCode.INVALID_DECISION, subject)
-    return row
+    return identity.suite_id, row
 
 
 async def _owner(acting: Acting, row: Row[Any]) -> str:
@@ -109,7 +111,16 @@ def _same_identity(row: Row[Any]) -> Any:
     return and_(*(assessments.c[name] == row._mapping[name] for name in IDENTITY))
 
 
-async def _require_acceptance(acting: Acting, row: Row[Any]) -> None:
-    judged = await acting.connection.scalar(select(assessments.c.reason).where(assessments.c.id == row.id))
-    if judged is not None and not row.trial:
+async def _require_acceptance(acting: Acting, row: Row[Any], suite_id: str) -> None:
+    now = (await acting.connection.execute(select(assessments).where(assessments.c.id == row.id))).one()
+    judged = await _frozen_reason(acting, now, suite_id) if now.trial else now.reason
+    if judged is not None:
         raise Refused(MESSAGES[judged], judged, Subject(Assessment, row.id))
+
+
+async def _frozen_reason(acting: Acting, row: Row[Any], suite_id: str) -> ReasonCode | None:
+    """Why a protocol's score would not read it: that it is stale for everybody else is no reason."""
+    said = {name: row._mapping[name] for name in (*IDENTITY[1:], *WORDS)}
+    ground = (await grounds(acting.connection, [Decision(suite_id, **said)]))[0]
+    reason: ReasonCode | None = ground.frozen_reason if ground.frozen else row.reason
+    return reason

@@ -1,6 +1,6 @@
 """Words that SQLAlchemy lacks."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import (
@@ -13,10 +13,12 @@ from sqlalchemy import (
     any_,
     case,
     cast,
+    column,
     func,
     literal,
     select,
 )
+from sqlalchemy.types import TypeEngine
 
 UNRESERVED = "^[A-Za-z0-9._~-]+$"
 # The 97.5 % quantile of the normal distribution.
@@ -34,6 +36,13 @@ def not_among(column: ColumnElement[Any], values: Iterable[Any]) -> ColumnElemen
 
 def _array(column: ColumnElement[Any], values: Iterable[Any]) -> BindParameter[Any]:
     return literal(list(values), ARRAY(column.type))
+
+
+def sent(name: str, columns: Mapping[str, TypeEngine[Any]], rows: Sequence[Sequence[Any]]) -> FromClause:
+    """Rows sent as one array for each column: the statement stays the same however many there are."""
+    arrays = (literal([row[place] for row in rows], ARRAY(type_)) for place, type_ in enumerate(columns.values()))
+    named = (column(name, type_) for name, type_ in columns.items())
+    return func.unnest(*arrays).table_valued(*named).render_derived(name)
 
 
 def total(column: ColumnElement[Any]) -> ColumnElement[int]:

@@ -26,8 +26,8 @@ from schema.results import Forbidden
 
 ROLE = "role"
 ATTEMPTS = 5
-# Serialization failure and deadlock: what Postgres asks to try again.
-TRANSIENT = frozenset({"40001", "40P01"})
+# Serialization failure, deadlock, and a row that another transaction was quicker to add: found the next time.
+TRANSIENT = frozenset({"40001", "40P01", "23505"})
 
 
 class Context(Protocol):
@@ -123,8 +123,12 @@ async def _repeated(acting: Acting, resolve: Callable[[], Awaitable[Any]]) -> An
 
 
 async def _whole(acting: Acting, resolve: Callable[[], Awaitable[Any]]) -> Any:
-    async with acting.connection.begin_nested():
-        return await resolve()
+    try:
+        async with acting.connection.begin_nested():
+            return await resolve()
+    except BaseException:
+        acting.topics.clear()
+        raise
 
 
 def _subject(payload: Any) -> str | None:

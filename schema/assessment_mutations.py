@@ -7,7 +7,8 @@ from engine.references import ref
 from models.base import ReasonCode as Code
 from models.base import Role
 from resolvers import errors, recording, revising
-from resolvers.recording import Decision, Outcome
+from resolvers.decisions import Decision
+from resolvers.recording import Outcome
 from schema.acting import Request, mutation
 from schema.assessments import Assessment
 from schema.enums import ReasonCode

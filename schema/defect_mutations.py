@@ -54,7 +54,7 @@ class DefectInput:
                 Repetition(given.observation_id, given.case_sha256, given.evidence_path, given.evidence_sha256)
                 for given in self.observations
             ],
-            extra=self.extra or None,
+            extra=None if self.extra is UNSET else self.extra,
         )
 
 

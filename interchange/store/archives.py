@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any, Final
 
-from sqlalchemy import Row, func, select
+from sqlalchemy import Row, select
 
 from interchange.archives import unpack
 from interchange.decisions import Verdict, check_claims, notices_of, record_claims
@@ -20,7 +20,7 @@ from interchange.reading import Fault
 from interchange.records import KeptFile, Notice, SuiteRecord
 from interchange.store.session import Import
 from interchange.store.suites import store_suite
-from interchange.store.trees import IMPORT_LOCK, files_of, store_files
+from interchange.store.trees import files_of, store_files
 from interchange.suites import SuiteReading, read_suite
 from interchange.uploads import Store, checked, refusal, size_of
 from models import Assessment, Suite
@@ -28,6 +28,7 @@ from models.base import Keeper, ReasonCode, table
 from resolvers.acting import OVERVIEW, Acting
 from resolvers.errors import Refused, Subject
 from resolvers.judgement import judge
+from resolvers.locks import change_ground
 
 suites, assessments = table(Suite), table(Assessment)
 
@@ -92,7 +93,7 @@ def _as_packed(message: str) -> str:
 
 async def _stored(acting: Acting, store: Store, root: Path, reading: SuiteReading) -> SuiteImport:
     record, connection = reading.record, acting.connection
-    await connection.execute(select(func.pg_advisory_xact_lock(IMPORT_LOCK)))
+    await change_ground(connection)
     held = select(suites).where(suites.c.suite_id == record.suite_id).with_for_update()
     row = (await connection.execute(held)).one_or_none()
     if row is not None and row.keeper == Keeper.TREE and row.retired_at is None:

@@ -18,6 +18,7 @@ from models import Assessment, File, ImportWarning, Tree, TreeFile
 from models.base import table
 from resolvers.acting import Acting
 from resolvers.judgement import judge
+from resolvers.locks import change_ground
 from resolvers.sql import among, not_among
 
 files, trees, tree_files, warnings = table(File), table(Tree), table(TreeFile), table(ImportWarning)
@@ -25,9 +26,6 @@ assessments = table(Assessment)
 
 # Half of the age at which files are swept that nothing refers to.
 AGEING = func.now() - timedelta(hours=12)
-
-# Any number that nothing else in the database locks.
-IMPORT_LOCK = 0x494D504F
 
 
 class RootMismatch(Exception):
@@ -46,7 +44,7 @@ async def store_tree(
     connection: AsyncConnection, record: TreeRecord, *, name: str, root: Path, replace_root: bool = False
 ) -> TreeImport:
     """Bring what the tree of this name keeps in step with what was read of it."""
-    await connection.execute(select(func.pg_advisory_xact_lock(IMPORT_LOCK)))
+    await change_ground(connection)
     tree_id = await _tree(connection, record, name, root, replace_root)
     session = Import(connection, tree_id, f"tree:{name}")
     await _store(session, record)
@@ -57,7 +55,7 @@ async def store_tree(
 
 async def adopt_tree(connection: AsyncConnection, record: TreeRecord, *, actor: str) -> TreeImport:
     """Bring what was read in once, as if it had come through the API, which keeps it from then on."""
-    await connection.execute(select(func.pg_advisory_xact_lock(IMPORT_LOCK)))
+    await change_ground(connection)
     session = Import(connection, None, actor)
     kept = await _store(session, record)
     decided = 0
@@ -83,11 +81,12 @@ async def _tree(connection: AsyncConnection, record: TreeRecord, name: str, root
 
 async def _store(session: Import, record: TreeRecord) -> list[SuiteRecord]:
     await store_files(session.connection, list(_kept(record)))
+    # Suites first, as everybody takes these locks.
+    kept = await store_suites(session, record.suites, record.suite_faults)
     if record.registry_valid:
         await store_agents(session, record.agents)
     else:
         await hide_agents(session)
-    kept = await store_suites(session, record.suites, record.suite_faults)
     if session.touched_agents or session.touched_suites:
         touched = among(assessments.c.agent_id, sorted(session.touched_agents))
         await judge(session.connection, or_(touched, among(assessments.c.suite_pk, sorted(session.touched_suites))))
