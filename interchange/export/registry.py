@@ -19,7 +19,7 @@ class Units:
     def __init__(self, root: Path, kept: bytes | None) -> None:
         self._root = root
         self._entries: list[Object] = []
-        self._fault: Fault | None = None
+        self._is_faulty = False
         self._taken: dict[str, str] = {}
         self._text = ""
         # What had to be added to is written anew.
@@ -59,8 +59,8 @@ class Units:
         try:
             self._entries = registry_entries(kept)
             self._text = kept.decode()
-        except Fault as fault:
-            self._fault = fault
+        except Fault:
+            self._is_faulty = True
 
     def _named(self, agent_id: str) -> str | None:
         entries = [entry for entry in self._entries if entry.get("agent_id") == agent_id]
@@ -69,7 +69,7 @@ class Units:
         return locate_unit(self._root, entries[0].get("path")) if entries else None
 
     def _added(self, agent: HeldAgent) -> str:
-        if self._fault:
+        if self._is_faulty:
             message = f"is at fault, so that {shown(agent.agent_id)} cannot be added: mend it first"
             raise REGISTRY.fault(ReasonCode.REGISTRY_INVALID, message)
         unit = agent.unit_path or f"{AGENTS}/{_directory_name(agent.agent_id)}"

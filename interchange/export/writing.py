@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Final
 from uuid import uuid4
@@ -143,13 +144,19 @@ async def _stage(source: Path, place: Place, content: Content, store: Store) -> 
 
 def publish(root: Path, staged: Sequence[Staged]) -> None:
     """From here on nothing can be refused, only cut off: what was moved is new, all else as it was."""
-    for file in staged:
-        target = resolve(root, Place("", file.path))
-        make_directories(target.parent)
-        with suppress(FileNotFoundError):
-            file.source.chmod(target.stat().st_mode & 0o777)
-        file.source.replace(target)
-        _sync(target.parent)
+    for _, files in groupby(staged, key=lambda file: _rank(file.path)):
+        for directory in {_move(root, file) for file in files}:
+            _sync(directory)
+
+
+def _move(root: Path, file: Staged) -> Path:
+    """Answers the directory whose entries changed."""
+    target = resolve(root, Place("", file.path))
+    make_directories(target.parent)
+    with suppress(FileNotFoundError):
+        file.source.chmod(target.stat().st_mode & 0o777)
+    file.source.replace(target)
+    return target.parent
 
 
 def make_directories(directory: Path) -> None:
