@@ -1,0 +1,34 @@
+"""A service over a database of its own, emptied for every test."""
+
+from collections.abc import AsyncIterator
+
+import httpx
+import pytest
+import pytest_asyncio
+from obstore.store import MemoryStore
+
+from server.app import create_app
+from server.files import FileStore
+from server.settings import Settings
+from tests.databases import created
+from tests.interchange.trees import Service
+
+
+@pytest_asyncio.fixture(scope="module")
+async def running(
+    postgres: str, migrated_template: str, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Service]:
+    async with created(postgres, template=migrated_template) as dsn:
+        app = create_app(Settings(data_dir=tmp_path_factory.mktemp("data")), dsn)
+        async with (
+            app.router.lifespan_context(app),
+            app.state.database.engine.connect() as connection,
+            httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as client,
+        ):
+            yield Service(client, connection, FileStore(MemoryStore()))
+
+
+@pytest.fixture
+async def service(running: Service) -> Service:
+    await running.clear()
+    return running
