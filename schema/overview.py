@@ -82,7 +82,7 @@ class EvaluatorOverview:
     agents: Connection[AgentOverview] = many(rows=overview.agents_of_evaluator, order_by=MOST_SLOTS_FIRST)
 
 
-@backed(key="evaluator")
+@backed(overview.overview, key="none")
 class BenchmarkOverview:
     totals: OverviewTotals = embedded()
     ground_truth: OverviewGroundTruth = embedded()

@@ -1,5 +1,6 @@
 """Roles of what is no mutation: rows behind a guard, plain fields, subscriptions."""
 
+import inspect
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -46,7 +47,8 @@ class Needs(FieldExtension):
 
     async def resolve_async(self, next_: Callable[..., Any], source: Any, info: Info[Seen, None], **given: Any) -> Any:
         allow(info.context, self.role)
-        return await next_(source, info, **given)
+        result = next_(source, info, **given)
+        return await result if inspect.isawaitable(result) else result
 
 
 def subscription(role: Role, *, description: str | None = None) -> Callable[[Callable[..., Any]], Any]:

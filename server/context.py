@@ -62,7 +62,7 @@ class Context:
     services: Services
     viewer: Viewer
     # What a WebSocket said of its user when it was opened.
-    connection_params: dict[str, Any] = field(default_factory=dict)
+    connection_params: dict[str, Any] = field(default_factory=dict, repr=False)
 
     async def fetch(self, sql: str, arguments: Sequence[Any]) -> str | None:
         reader = READER.get()

@@ -144,6 +144,7 @@ class GraphQLView(GraphQL[Any, None]):
                 await socket.close(UNAUTHORIZED, str(refusal))
                 raise WebSocketDisconnected from refusal
             door.settle(socket.scope["stay"], context.viewer)
+            context.connection_params = {}
         return await super().on_ws_connect(context)
 
     async def respond(self, request: Request) -> Response:

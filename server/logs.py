@@ -17,7 +17,9 @@ SHARED: list[Any] = [
 def renderers(settings: Settings) -> list[Any]:
     as_text = settings.log_format == "text" or (settings.log_format == "auto" and sys.stderr.isatty())
     if as_text:
-        return [structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())]
+        # The other formatters show local variables, and so secrets.
+        plain = structlog.dev.plain_traceback
+        return [structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), exception_formatter=plain)]
     return [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
 
 
