@@ -23,6 +23,9 @@ _SPACE = re.compile(r"[ \t\n\r]*")
 class Undecodable(ValueError):
     """Not a sound document; the message says why without showing what it holds."""
 
+    # Where in the text of a list.
+    at = 0
+
 
 def _unique(pairs: list[tuple[str, Any]]) -> Object:
     found = dict(pairs)
@@ -128,7 +131,9 @@ def _undecodable(error: Exception) -> Undecodable:
     if isinstance(error, Undecodable):
         return error
     if isinstance(error, json.JSONDecodeError):
-        return Undecodable(f"is not JSON at line {error.lineno}, column {error.colno}")
+        fault = Undecodable(f"is not JSON at line {error.lineno}, column {error.colno}")
+        fault.at = error.pos
+        return fault
     if isinstance(error, RecursionError):
         return Undecodable("is nested too deeply")
     return Undecodable("has a number with too many digits")
@@ -144,7 +149,12 @@ def _elements(text: str) -> Iterator[tuple[int, Any]]:
         return
     while True:
         begin = at
-        value, at = _DECODER.raw_decode(text, begin)
+        try:
+            value, at = _DECODER.raw_decode(text, begin)
+        except (ValueError, RecursionError) as error:
+            fault = _undecodable(error)
+            fault.at = fault.at or begin
+            raise fault from error
         yield begin, value
         at = _past_space(text, at)
         separator = text[at : at + 1]

@@ -1,53 +1,28 @@
-"""Rows of a benchmark as files: JSON, JSONL and CSV in, every fault with its line, and the same bytes out again."""
+"""Rows of a benchmark out of files in JSON, JSONL or CSV, or every fault with its line."""
 
 import csv
 import io
-import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, Final
 
 from interchange.documents import Undecodable, iterate_placed, load_json
+from interchange.tables import NAMES, TEXT, RowRecord, Table, ValueRecord
 from models.base import AgentKind, FieldType, Origin
+from resolvers.errors import RowFault
 from resolvers.forms import identity, objects, sha256, storable_text, text
+from resolvers.rows import MOST_FILES
 from resolvers.values import fault_of, written
 
-NAMES: Final = ("key", "input", "expected_output", "files", "origin", "locked")
-MOST_FILES: Final = 10
-MOST_FAULTS: Final = 1_000
+# Beyond these nobody reads on; that there are more is said.
+MOST_FAULTS: Final = 10_000
+# The csv module would stop at 131,072 characters of a cell; what was sent is bounded already.
+LONGEST_CELL: Final = 2**31 - 1
 KEPT_ORIGINS: Final = {Origin.AUTO.value: Origin.AUTO, Origin.MANUAL.value: Origin.MANUAL}
 
 Record = dict[str, Any]
 
-
-@dataclass(frozen=True, slots=True)
-class RowFault:
-    """What is wrong, in which line (from 1), and where in the row's record."""
-
-    line: int
-    path: tuple[str, ...]
-    message: str
-
-
-@dataclass(frozen=True, slots=True)
-class ValueRecord:
-    """An expected value: `text` of a conversation, `value` as JSON text of a field; neither where it was emptied."""
-
-    text: str | None
-    value: str | None
-    origin: Origin
-    locked: bool
-
-
-@dataclass(frozen=True, slots=True)
-class RowRecord:
-    line: int
-    key: str | None
-    input: str
-    files: tuple[tuple[str, str], ...] = ()
-    # By field; a conversation's text stands under the empty name.
-    expected: Mapping[str, ValueRecord] = field(default_factory=dict)
+csv.field_size_limit(LONGEST_CELL)
 
 
 class Faulty(Exception):
@@ -56,14 +31,6 @@ class Faulty(Exception):
     def __init__(self, message: str, *path: str) -> None:
         super().__init__(message)
         self.path = path
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """What rows are read for."""
-
-    kind: AgentKind
-    fields: Mapping[str, FieldType]
 
 
 def read_rows(data: bytes, format: str, table: Table) -> tuple[list[RowRecord], list[RowFault]]:
@@ -80,7 +47,8 @@ def read_rows(data: bytes, format: str, table: Table) -> tuple[list[RowRecord], 
     }
     reader, rows = _Reader(table), []
     for line, found in formats[format](content):
-        if len(faults) >= MOST_FAULTS:
+        if len(faults) == MOST_FAULTS:
+            faults.append(RowFault(line, (), "From here on the file was not read, after so many faults."))
             break
         try:
             if isinstance(found, Faulty):
@@ -104,7 +72,7 @@ def _json_records(content: str) -> Iterator[_Found]:
         except StopIteration:
             return
         except Undecodable as error:
-            yield line, Faulty(f"The file {error}.")
+            yield content.count("\n", 0, error.at) + 1, Faulty(f"The file {error}.")
             return
         line, seen = line + content.count("\n", seen, begin), begin
         yield line, value if isinstance(value, dict) else Faulty("A row is an object.")
@@ -223,7 +191,7 @@ def _expected_text(record: Record) -> dict[str, ValueRecord]:
     if given is None and origin is None and locked is None:
         return {}
     kept = _kept(origin, locked, is_given=given is not None)
-    return {"": ValueRecord(given, None, *kept)}
+    return {TEXT: ValueRecord(given, None, *kept)}
 
 
 def _expected_fields(record: Record, types: Mapping[str, FieldType]) -> dict[str, ValueRecord]:
@@ -274,57 +242,3 @@ def _spelled(name: str, value: Any) -> str:
     if storable_text(spelled) is None:
         raise Faulty("Text cannot hold half of a surrogate pair.", "expected_output", name)
     return spelled
-
-
-@dataclass(frozen=True, slots=True)
-class Written:
-    """A row as a file says it: all but `key` and `input` is JSON text, or None where there is nothing."""
-
-    key: str | None
-    input: str
-    files: str | None
-    expected_output: str | None
-    origin: str | None
-    locked: str | None
-
-
-def write_json(rows: Iterable[Written]) -> Iterator[str]:
-    """A list with a row in each line."""
-    separator = "["
-    for row in rows:
-        yield f"{separator}\n{_object(row)}"
-        separator = ","
-    yield "[]\n" if separator == "[" else "\n]\n"
-
-
-def write_lines(rows: Iterable[Written]) -> Iterator[str]:
-    return (f"{_object(row)}\n" for row in rows)
-
-
-def _object(row: Written) -> str:
-    members = {
-        "key": None if row.key is None else written(row.key),
-        "input": written(row.input),
-        "expected_output": row.expected_output,
-        "files": row.files,
-        "origin": row.origin,
-        "locked": row.locked,
-    }
-    return "{" + ",".join(f'"{name}":{value}' for name, value in members.items() if value is not None) + "}"
-
-
-def write_csv(rows: Iterable[Written], kind: AgentKind) -> Iterator[str]:
-    """Texts as they are, all else as JSON."""
-    yield _csv_line(NAMES)
-    for row in rows:
-        expected = row.expected_output
-        if expected is not None and kind == AgentKind.CONVERSATION:
-            expected = json.loads(expected)
-        origin = row.origin if row.origin is None or row.origin.startswith("{") else json.loads(row.origin)
-        yield _csv_line((row.key, row.input, expected, row.files, origin, row.locked))
-
-
-def _csv_line(cells: Iterable[str | None]) -> str:
-    line = io.StringIO()
-    csv.writer(line, lineterminator="\r\n").writerow(["" if cell is None else cell for cell in cells])
-    return line.getvalue()

@@ -92,3 +92,22 @@ class ConfirmationRequired(RuleError):
         self.affected_rows = affected_rows
         self.locked_rows = locked_rows
         self.rows_without_output = rows_without_output
+
+
+@dataclass(frozen=True, slots=True)
+class RowFault:
+    """What is wrong, in which line of a file (from 1), and where in the row's record."""
+
+    line: int
+    path: tuple[str, ...]
+    message: str
+
+
+class InvalidRows(RuleError):
+    """A file of rows is refused whole, with all of its faults."""
+
+    def __init__(self, faults: Sequence[RowFault]) -> None:
+        super().__init__(
+            "The file was refused whole: " + ("1 fault." if len(faults) == 1 else f"{len(faults)} faults.")
+        )
+        self.faults = faults

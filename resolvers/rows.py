@@ -40,7 +40,7 @@ class RowGiven:
 
 async def add(acting: Acting, benchmark_pk: int, given: Sequence[RowGiven], idempotency_key: str | None) -> list[int]:
     """The rows' keys, in the order of the input. A repeated call under one key adds nothing."""
-    benchmark = await _appending(acting, benchmark_pk)
+    benchmark = await appending(acting, benchmark_pk)
     digest = _digest(given)
     scope = f"addRows:{benchmark_pk}"
     if idempotency_key is not None and (known := await _answered(acting, scope, idempotency_key, digest, benchmark)):
@@ -103,8 +103,8 @@ def _digest(given: Sequence[RowGiven]) -> str:
     return digest_text(spelled(told).encode(errors="backslashreplace").decode())
 
 
-async def _appending(acting: Acting, benchmark_pk: int) -> Row[Any]:
-    """Rows are appended by one after the other; who writes cells or edits what is there goes on."""
+async def appending(acting: Acting, benchmark_pk: int) -> Row[Any]:
+    """The benchmark. Rows are appended by one after the other; who writes cells or edits what is there goes on."""
     benchmark = await shared(acting, benchmark_pk)
     await acting.connection.execute(select(func.pg_advisory_xact_lock(APPENDING + benchmark_pk)))
     return benchmark
