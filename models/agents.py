@@ -62,6 +62,7 @@ class Defect(SQLModel, table=True):
             ),
             name="texts",
         ),
+        Index(None, "position", "id"),
         Index(None, "defect_id"),
         Index(None, "confirmed_at"),
         Index(None, "source_sha256"),

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from sqlalchemy import ARRAY, CheckConstraint, DateTime, Index, Text, UniqueConstraint, func
+from sqlalchemy import ARRAY, CheckConstraint, DateTime, Index, Text, UniqueConstraint, func, text
 from sqlmodel import Field, SQLModel
 
 from models.base import (
@@ -22,6 +22,11 @@ from models.base import (
 INSTANT = DateTime(timezone=True)
 
 
+def newest_first(table_name: str, column: str) -> Index:
+    """Nulls come last in lists whatever the direction, which an index read backward does not do."""
+    return Index(f"{table_name}_{column}_desc_idx", text(f"{column} DESC NULLS LAST"))
+
+
 class Suite(SQLModel, table=True):
     __tablename__ = "suites"
     __table_args__ = (
@@ -29,6 +34,7 @@ class Suite(SQLModel, table=True):
         CheckConstraint("(keeper = 'TREE') = (tree_id IS NOT NULL)", name="keeper_tree"),
         CheckConstraint("(provenance = 'CANONICAL') = (provenance_sha256 IS NOT NULL)", name="provenance_digest"),
         Index(None, "created_at"),
+        newest_first("suites", "created_at"),
         Index(None, "imported_at"),
         Index(None, "evaluator"),
         Index(None, "tree_id"),
@@ -95,6 +101,7 @@ class Case(SQLModel, table=True):
         UniqueConstraint("suite_pk", "agent_id", "case_index"),
         *digests("artifact_sha256"),
         CheckConstraint("case_index >= 0", name="case_index"),
+        Index(None, "suite_pk", "id"),
         Index(None, "agent_id"),
     )
 
@@ -118,8 +125,13 @@ class Attempt(SQLModel, table=True):
     __table_args__ = (
         UniqueConstraint("case_pk", "attempt_id"),
         *digests("result_sha256"),
+        Index(None, "position", "id"),
+        Index(None, "attempt_id"),
+        Index(None, "attempt_number"),
         Index(None, "started_at"),
+        newest_first("attempts", "started_at"),
         Index(None, "finished_at"),
+        newest_first("attempts", "finished_at"),
         Index(None, "result_sha256"),
     )
 

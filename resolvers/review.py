@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, FromClause, Row, Select, and_, delete, func, or_, select
+from sqlalchemy import ColumnElement, FromClause, Row, Select, and_, delete, func, or_, select, true
 from sqlalchemy.dialects.postgresql import insert
 
 from models import Assessment, Attempt, ReviewClaim
@@ -34,32 +34,18 @@ class Item:
     claimed_until: datetime | None = None
 
 
-def queue() -> Select[Any]:
-    """All pairs that wait for a decision, claimed or not."""
-    standing, partial = assessments.alias("standing"), assessments.alias("partial")
-    claim = claims.alias("claim")
-    decided = and_(
-        standing.c.case_reproduced.is_not(None),
-        or_(standing.c.judge_detected.is_not(None), ~attempts.c.has_report),
-    )
-    closed = select(standing.c.id).where(*_about_pair(standing), or_(decided, standing.c.keeper == Keeper.TREE))
+def _pairs() -> Select[Any]:
+    """The defects that one Attempt could be decided about."""
     return (
         select(
-            attempts.c.started_at,
-            attempts.c.id.label("attempt_pk"),
-            defects.c.id.label("defect_pk"),
-            partial.c.id.label("assessment_pk"),
-            claim.c.claimed_by,
-            claim.c.claimed_until,
             suites.c.suite_id,
             cases.c.agent_id,
             cases.c.case_index,
-            attempts.c.attempt_id,
+            defects.c.id.label("defect_pk"),
             defects.c.defect_id,
         )
         .select_from(
-            attempts.join(cases, cases.c.id == attempts.c.case_pk)
-            .join(suites, suites.c.id == cases.c.suite_pk)
+            cases.join(suites, suites.c.id == cases.c.suite_pk)
             .join(
                 suite_agents,
                 and_(suite_agents.c.suite_pk == suites.c.id, suite_agents.c.agent_id == cases.c.agent_id),
@@ -69,36 +55,57 @@ def queue() -> Select[Any]:
                 defects,
                 and_(defects.c.agent_pk == agents.c.id, defects.c.source_sha256 == suite_agents.c.source_sha256),
             )
-            .outerjoin(partial, and_(*_about_pair(partial)))
-            .outerjoin(
-                claim,
-                and_(
-                    claim.c.defect_pk == defects.c.id,
-                    claim.c.attempt_pk == attempts.c.id,
-                    claim.c.claimed_until > func.now(),
-                ),
-            )
         )
         .where(
-            attempts.c.execution_status == "completed",
-            attempts.c.refusal.is_(None),
-            attempts.c.result_sha256.is_not(None),
+            cases.c.id == attempts.c.case_pk,
             cases.c.artifact_sha256.is_not(None),
             cases.c.artifact_fault.is_(None),
             suites.c.provenance == Provenance.CANONICAL,
             accepted(suites),
             current(agents, defects),
-            ~closed.exists(),
+        )
+        .correlate(attempts)
+    )
+
+
+def queue(*, walked: bool = False) -> Select[Any]:
+    """All pairs that wait for a decision, claimed or not.
+
+    Walked, it goes from Attempt to Attempt, so that the oldest pairs are found without the others. Else Postgres
+    begins where least is left, which suits who asks for an agent, a Suite or a pair.
+    """
+    pair = (_pairs().offset(0) if walked else _pairs()).lateral("pair")
+    standing, claim = assessments.alias("standing"), claims.alias("claim")
+    decided = and_(
+        standing.c.case_reproduced.is_not(None),
+        or_(standing.c.judge_detected.is_not(None), ~attempts.c.has_report),
+    )
+    return (
+        select(
+            attempts.c.started_at,
+            attempts.c.id.label("attempt_pk"),
+            attempts.c.attempt_id,
+            standing.c.id.label("assessment_pk"),
+            claim.c.claimed_by,
+            claim.c.claimed_until,
+            *pair.c,
+        )
+        .select_from(
+            attempts.join(pair, true())
+            .outerjoin(standing, and_(*_about(standing, pair), standing.c.status == AssessmentStatus.ACCEPTED))
+            .outerjoin(claim, and_(*_about(claim, pair), claim.c.claimed_until > func.now()))
+        )
+        .where(
+            attempts.c.execution_status == "completed",
+            attempts.c.refusal.is_(None),
+            attempts.c.result_sha256.is_not(None),
+            or_(standing.c.id.is_(None), and_(~decided, standing.c.keeper != Keeper.TREE)),
         )
     )
 
 
-def _about_pair(record: FromClause) -> tuple[ColumnElement[bool], ...]:
-    return (
-        record.c.attempt_pk == attempts.c.id,
-        record.c.defect_pk == defects.c.id,
-        record.c.status == AssessmentStatus.ACCEPTED,
-    )
+def _about(record: FromClause, pair: FromClause) -> tuple[ColumnElement[bool], ...]:
+    return record.c.attempt_pk == attempts.c.id, record.c.defect_pk == pair.c.defect_pk
 
 
 async def claim(acting: Acting, pair: tuple[int, int] | None, agent_id: str | None, minutes: int) -> Item | None:
@@ -149,7 +156,8 @@ async def _wanted(acting: Acting, pair: tuple[int, int]) -> Row[Any]:
 
 async def _waiting(acting: Acting, pair: tuple[int, int]) -> Row[Any] | None:
     defect_pk, attempt_pk = pair
-    found = queue().where(defects.c.id == defect_pk, attempts.c.id == attempt_pk)
+    pairs = queue().subquery("pairs")
+    found = select(pairs).where(pairs.c.defect_pk == defect_pk, pairs.c.attempt_pk == attempt_pk)
     row: Row[Any] | None = (await acting.connection.execute(found)).one_or_none()
     return row
 
@@ -172,7 +180,7 @@ async def _free(acting: Acting, agent_id: str | None) -> Row[Any] | None:
 
 
 async def _oldest(acting: Acting, agent_id: str | None) -> Row[Any] | None:
-    waiting = queue().subquery("waiting")
+    waiting = queue(walked=agent_id is None).subquery("waiting")
     free = select(waiting).where(waiting.c.claimed_by.is_(None))
     if agent_id is not None:
         free = free.where(waiting.c.agent_id == agent_id)

@@ -32,7 +32,8 @@ class ReviewItem:
 
 
 def waiting(_parent: FromClause | None, given: dict[str, Any]) -> Select[Any]:
-    rows = review.queue().subquery("waiting")
+    anywhere = given["agent_id"] is None and given["suite_id"] is None
+    rows = review.queue(walked=anywhere).subquery("waiting")
     found = select(rows)
     if given["agent_id"] is not None:
         found = found.where(rows.c.agent_id == given["agent_id"])
