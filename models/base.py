@@ -120,6 +120,13 @@ class ExpectedOutputChange(StrEnum):
     IMPORTED = "IMPORTED"
 
 
+class ExistingGroundTruth(StrEnum):
+    """What becomes of captured values when another track becomes their source."""
+
+    RECAPTURE = "RECAPTURE"
+    KEEP = "KEEP"
+
+
 class Role(StrEnum):
     """In rising order: each may do what those before it may."""
 

@@ -3,7 +3,7 @@
 Nothing here touches a locked value: each statement says so, and a trigger refuses it besides.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlalchemy import (
@@ -12,22 +12,44 @@ from sqlalchemy import (
     Row,
     Text,
     and_,
+    case,
     cast,
     exists,
     false,
     func,
     literal,
     null,
+    or_,
     select,
     tuple_,
     update,
 )
 from sqlalchemy.dialects.postgresql import insert
 
-from models.base import AgentKind, CellStatus, ExpectedOutputChange, JsonText, Origin, ReasonCode
+from models.base import (
+    AgentKind,
+    CellStatus,
+    ExistingGroundTruth,
+    ExpectedOutputChange,
+    FieldType,
+    JsonText,
+    Origin,
+    ReasonCode,
+)
 from resolvers.acting import Acting
 from resolvers.errors import ConfirmationRequired, InvalidInput
 from resolvers.tables import alone, cells, changed, fields, rows, told, tracks, values
+
+
+# What Postgres calls the values of fields.
+JSON_TYPES = {
+    FieldType.STRING: "string",
+    FieldType.NUMBER: "number",
+    FieldType.BOOLEAN: "boolean",
+    FieldType.DATE: "string",
+    FieldType.LIST: "array",
+    FieldType.OBJECT: "object",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +86,20 @@ def outputs(kind: AgentKind, track_pk: int, which: ColumnElement[bool]) -> FromC
             .join(rows, rows.c.id == cells.c.row_pk)
             .join(fields, and_(fields.c.benchmark_pk == rows.c.benchmark_pk, fields.c.name == member.c.key))
         )
-        .where(meant)
+        .where(meant, _fits(member.c.value, fields.c.type))
         .subquery("outputs")
     )
+
+
+def _fits(value: ColumnElement[Any], type_: ColumnElement[Any]) -> ColumnElement[bool]:
+    """Whether a value that was stored under another type of its field would pass under the present one."""
+    found = func.json_typeof(value)
+    is_date = and_(
+        cast(value, Text).regexp_match('^"[0-9]{4}-[0-9]{2}-[0-9]{2}"$'),
+        func.pg_input_is_valid(func.btrim(cast(value, Text), '"'), "date"),
+    )
+    wanted = case(*((type_ == word, name) for word, name in JSON_TYPES.items()))
+    return or_(found == "null", and_(found == wanted, or_(type_ != FieldType.DATE, is_date)))
 
 
 async def store(acting: Acting, found: FromClause, track_pk: int, change: ExpectedOutputChange) -> None:
@@ -128,33 +161,38 @@ async def _clear_captured(acting: Acting, benchmark_pk: int) -> int:
     return captured
 
 
-async def switch(acting: Acting, benchmark: Row[Any], track_pk: int, recapture: bool | None) -> Switched:
-    """Make a track the source. `recapture` says what becomes of captured values, and must where there are some.
+async def switch(acting: Acting, benchmark: Row[Any], track_pk: int, existing: ExistingGroundTruth | None) -> Switched:
+    """Make a track the source. `existing` says what becomes of captured values, and must where there are some.
 
     The benchmark is held alone by the caller, who writes its new source.
     """
     found = outputs(benchmark.kind, track_pk, _in_benchmark(benchmark.id))
     effect = await _effect(acting, benchmark.id, track_pk, found)
-    if recapture is None and await _count(acting, benchmark.id, _is_captured()):
+    if existing is None and await _count(acting, benchmark.id, _is_captured()):
         raise ConfirmationRequired(
             "The benchmark holds captured values: say whether they are captured anew or kept.",
             affected_rows=effect.recaptured,
             locked_rows=effect.locked,
             rows_without_output=effect.without_output,
         )
-    if recapture:
+    if existing == ExistingGroundTruth.RECAPTURE:
         await store(acting, found, track_pk, ExpectedOutputChange.RECAPTURED)
         return effect
-    kept = await _count(acting, benchmark.id, values.c.origin != Origin.EMPTY) if recapture is False else 0
-    return Switched(kept=kept, locked=effect.locked, without_output=effect.without_output)
+    return replace(await unswitched(acting, benchmark.id), without_output=effect.without_output)
+
+
+async def unswitched(acting: Acting, benchmark_pk: int) -> Switched:
+    """What stays where nothing is captured anew: all."""
+    kept = await _count(acting, benchmark_pk, values.c.origin != Origin.EMPTY)
+    return Switched(kept=kept, locked=await _count(acting, benchmark_pk, values.c.locked))
 
 
 async def set_source(
-    acting: Acting, benchmark_pk: int, expected_version: int, track_pk: int, recapture: bool | None
+    acting: Acting, benchmark_pk: int, expected_version: int, track_pk: int, existing: ExistingGroundTruth | None
 ) -> Switched:
     benchmark = await alone(acting, benchmark_pk, expected_version)
     await require_track(acting, benchmark_pk, track_pk, ("track_id",))
-    done = await switch(acting, benchmark, track_pk, recapture)
+    done = await switch(acting, benchmark, track_pk, existing)
     await changed(acting, benchmark, source_track_pk=track_pk)
     return done
 

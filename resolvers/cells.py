@@ -5,36 +5,44 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from sqlalchemy import (
-    ColumnElement,
-    Row,
-    Text,
-    and_,
-    cast,
-    func,
-    select,
-    tuple_,
-)
+from sqlalchemy import BigInteger, ColumnElement, Integer, Numeric, Row, Text, and_, cast, func, literal, select, tuple_
 from sqlalchemy.dialects.postgresql import insert
 
-from models.base import AgentKind, CellErrorKind, CellStatus, ExpectedOutputChange, FieldType, JsonText
+from models.base import AgentKind, CellErrorKind, CellStatus, ExpectedOutputChange, FieldType, JsonText, ReasonCode
 from resolvers.acting import Acting
 from resolvers.capture import outputs, store
-from resolvers.forms import storable_text
-from resolvers.sql import among
+from resolvers.errors import InvalidInput
+from resolvers.forms import UNSTORABLE, storable_text
+from resolvers.sql import among, sent
 from resolvers.tables import cells, field_types, locked_rows, shared, topic, tracks, values
 from resolvers.values import fault_of, written
 
 MOST_CELLS = 1_000
-LARGEST_COUNT = 2**31 - 1
+# Money beyond these is a mistake, and could not be kept.
+MOST_COST = Decimal(10) ** 12
+MOST_DECIMALS = 30
+
+WHAT: Mapping[str, Any] = {
+    "status": Text(),
+    "output": Text(),
+    "fields": JsonText(),
+    "error_kind": Text(),
+    "error_message": Text(),
+    "error_attempts": Integer(),
+    "latency_ms": Integer(),
+    "input_tokens": Integer(),
+    "output_tokens": Integer(),
+    "cost": Numeric(),
+}
+COLUMNS: Mapping[str, Any] = {"row_pk": BigInteger(), "track_pk": BigInteger(), **WHAT}
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What one track answered to one row: an output, fields, or an error alone."""
+    """What one track answered to one row: an output, fields, or an error alone. No key is nobody's."""
 
-    row_pk: int
-    track_pk: int
+    row_pk: int | None
+    track_pk: int | None
     output: str | None = None
     fields: Any = None
     error: str | None = None
@@ -54,13 +62,16 @@ class Recorded:
 
 
 async def record(acting: Acting, benchmark_pk: int, answers: Sequence[Answer]) -> Recorded:
+    if len(answers) > MOST_CELLS:
+        message = f"At most {MOST_CELLS} cells can be sent at once, not {len(answers)}."
+        raise InvalidInput(message, ("cells",), ReasonCode.INVALID_FIELD)
     benchmark = await shared(acting, benchmark_pk)
     types = await field_types(acting, benchmark_pk)
-    known_tracks = set(
-        (await acting.connection.execute(select(tracks.c.id).where(tracks.c.benchmark_pk == benchmark_pk))).scalars()
-    )
-    known_rows = await locked_rows(acting, benchmark_pk, (answer.row_pk for answer in answers))
-    taken: set[tuple[int, int]] = set()
+    its_tracks = select(tracks.c.id).where(tracks.c.benchmark_pk == benchmark_pk)
+    known_tracks = set((await acting.connection.execute(its_tracks)).scalars())
+    named = [answer.row_pk for answer in answers if answer.row_pk is not None]
+    known_rows = await locked_rows(acting, benchmark_pk, named)
+    taken: set[tuple[int | None, int | None]] = set()
     faults: list[str | None] = []
     sound: list[Answer] = []
     for answer in answers:
@@ -79,7 +90,10 @@ async def record(acting: Acting, benchmark_pk: int, answers: Sequence[Answer]) -
 
 
 def _place_fault(
-    place: tuple[int, int], known_rows: set[int], known_tracks: set[int], taken: set[tuple[int, int]]
+    place: tuple[int | None, int | None],
+    known_rows: set[int],
+    known_tracks: set[int],
+    taken: set[tuple[int | None, int | None]],
 ) -> str | None:
     if place[0] not in known_rows:
         return "The benchmark has no such row."
@@ -94,23 +108,12 @@ def _fault(answer: Answer, kind: AgentKind, types: Mapping[str, FieldType]) -> s
     if given not in ([wanted], ["error"]):
         return f"A cell of a benchmark of kind {kind} takes its {wanted}, or an error alone."
     if any(storable_text(text) is None for text in (answer.output, answer.error) if text is not None):
-        return "Text cannot hold NUL or half of a surrogate pair."
-    if wanted in given and kind == AgentKind.AUTOMATION:
-        if not isinstance(answer.fields, dict):
-            return "fields must be an object of values by the names of fields."
-        if fault := fault_of(answer.fields, types):
-            return fault[1]
-        if _is_unspeakable(answer.fields):
-            return "Text cannot hold half of a surrogate pair."
+        return UNSTORABLE
+    if answer.fields is not None and not isinstance(answer.fields, dict):
+        return "fields must be an object of values by the names of fields."
+    if fault := fault_of(answer.fields or {}, types):
+        return fault[1]
     return _measure_fault(answer)
-
-
-def _is_unspeakable(value: Any) -> bool:
-    try:
-        written(value).encode()
-    except UnicodeEncodeError:
-        return True
-    return False
 
 
 def _measure_fault(answer: Answer) -> str | None:
@@ -118,6 +121,9 @@ def _measure_fault(answer: Answer) -> str | None:
         measure = getattr(answer, name)
         if measure is not None and measure < 0:
             return f"{name} must be 0 or more."
+    cost = answer.cost
+    if cost is not None and (cost >= MOST_COST or int(cost.as_tuple().exponent) < -MOST_DECIMALS):
+        return f"cost must be less than {MOST_COST:,}, with at most {MOST_DECIMALS} decimals."
     return None
 
 
@@ -129,44 +135,47 @@ def _status(answer: Answer) -> CellStatus:
     return CellStatus.SUCCEEDED if says else CellStatus.EMPTY
 
 
-def _row(answer: Answer) -> dict[str, Any]:
+def _row(answer: Answer) -> tuple[Any, ...]:
+    """In the order of `COLUMNS`."""
     status = _status(answer)
-    succeeded = status == CellStatus.SUCCEEDED
-    return {
-        "row_pk": answer.row_pk,
-        "track_pk": answer.track_pk,
-        "status": status,
-        "output": answer.output if succeeded else None,
-        "fields": written(answer.fields) if succeeded and answer.fields is not None else None,
-        "error_kind": CellErrorKind.EXTERNAL if status == CellStatus.FAILED else None,
-        "error_message": answer.error,
-        "error_attempts": 1 if status == CellStatus.FAILED else None,
-        "latency_ms": answer.latency_ms,
-        "input_tokens": answer.input_tokens,
-        "output_tokens": answer.output_tokens,
-        "cost": answer.cost,
-        "revision": 1,
-    }
+    is_kept, is_failure = status == CellStatus.SUCCEEDED, status == CellStatus.FAILED
+    return (
+        answer.row_pk,
+        answer.track_pk,
+        status.value,
+        answer.output if is_kept else None,
+        written(answer.fields) if is_kept and answer.fields is not None else None,
+        CellErrorKind.EXTERNAL.value if is_failure else None,
+        answer.error,
+        1 if is_failure else None,
+        answer.latency_ms,
+        answer.input_tokens,
+        answer.output_tokens,
+        answer.cost,
+    )
 
 
 async def _store(acting: Acting, answers: Sequence[Answer]) -> None:
     """All in one statement; an answer that is there already is not touched."""
-    insertion = insert(cells).values(sorted(map(_row, answers), key=lambda row: (row["row_pk"], row["track_pk"])))
+    given = sent("given", COLUMNS, [_row(answer) for answer in answers])
+    answered = select(*given.c, literal(1)).order_by(given.c.row_pk, given.c.track_pk)
+    insertion = insert(cells).from_select([*COLUMNS, "revision"], answered, include_defaults=False)
     new = insertion.excluded
-    names = [name for name in _row(answers[0]) if name not in ("row_pk", "track_pk", "revision")]
     await acting.connection.execute(
         insertion.on_conflict_do_update(
             index_elements=["row_pk", "track_pk"],
             set_={
-                **{name: new[name] for name in names},
+                **{name: new[name] for name in WHAT},
                 "revision": cells.c.revision + 1,
                 "updated_at": func.now(),
             },
-            where=tuple_(*(_comparable(cells.c[name]) for name in names)).is_distinct_from(
-                tuple_(*(_comparable(new[name]) for name in names))
-            ),
+            where=_what(cells.c).is_distinct_from(_what(new)),
         )
     )
+
+
+def _what(columns: Any) -> ColumnElement[Any]:
+    return tuple_(*(_comparable(columns[name]) for name in WHAT))
 
 
 def _comparable(column: ColumnElement[Any]) -> ColumnElement[Any]:

@@ -3,15 +3,15 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Row, Text, cast, func, select, tuple_, update
+from sqlalchemy import BigInteger, Integer, Row, Text, cast, func, literal, select, true, tuple_, update
 from sqlalchemy.dialects.postgresql import insert
 
-from models import BenchmarkRow
-from models.base import AgentKind, ExpectedOutputChange, FieldType, Origin, ReasonCode
+from models import ExpectedValue
+from models.base import AgentKind, ExpectedOutputChange, FieldType, JsonText, Origin, ReasonCode
 from resolvers.acting import Acting
 from resolvers.errors import Conflict, InvalidInput, NotFound, Subject
-from resolvers.forms import storable_text
-from resolvers.sql import among
+from resolvers.forms import require_storable
+from resolvers.sql import among, sent
 from resolvers.tables import field_types, locked_rows, revisions, rows, shared, told, topic, values
 from resolvers.values import fault_of, written
 
@@ -21,12 +21,19 @@ TEXT = ""
 # What a person says: values by field, as the columns `text` and `value` hold them. Neither is an emptied value.
 Edits = Mapping[str, tuple[str | None, str | None]]
 
+GIVEN: Mapping[str, Any] = {
+    "row_pk": BigInteger(),
+    "field": Text(),
+    "text": Text(),
+    "value": JsonText(),
+    "edited_revision": Integer(),
+}
+
 
 async def edit_text(acting: Acting, row_pk: int, expected_revision: int, text: str | None) -> int:
     """Store the text that a person says is right, and lock it; None empties it."""
     benchmark = await _benchmark_of(acting, row_pk, AgentKind.CONVERSATION)
-    if text is not None and storable_text(text) is None:
-        raise InvalidInput("Text cannot hold NUL or half of a surrogate pair.", ("text",), ReasonCode.INVALID_FIELD)
+    require_storable(text, ("text",))
     return await _edit(acting, benchmark, row_pk, expected_revision, {TEXT: (text, None)})
 
 
@@ -46,29 +53,19 @@ def field_edits(given: Mapping[str, Any], emptied: Sequence[str], types: Mapping
     if fault := fault_of(named, types):
         raise InvalidInput(fault[1], ("fields", fault[0]), ReasonCode.INVALID_FIELD)
     return {
-        **{name: (None, _json(name, value)) for name, value in given.items()},
+        **{name: (None, written(value)) for name, value in given.items()},
         **dict.fromkeys(emptied, (None, None)),
     }
-
-
-def _json(name: str, value: Any) -> str:
-    text = written(value)
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        message = "Text cannot hold half of a surrogate pair."
-        raise InvalidInput(message, ("fields", name), ReasonCode.INVALID_FIELD) from None
-    return text
 
 
 async def unlock(acting: Acting, row_pk: int, expected_revision: int, fields: Sequence[str] | None) -> int:
     """Free values for later captures. They stay a person's, and no toggle clears them."""
     benchmark = await _benchmark_of(acting, row_pk, None)
-    await locked_rows(acting, benchmark.id, [row_pk])
+    types = await field_types(acting, benchmark.id)
+    if unknown := [name for name in fields or () if name not in types]:
+        raise InvalidInput(f"The benchmark has no field {unknown[0]}.", ("fields",), ReasonCode.INVALID_FIELD)
     held = await _held(acting, row_pk)
-    names = list(held) if fields is None else list(fields)
-    if fields is not None and (unknown := [name for name in fields if name not in held or not name]):
-        raise InvalidInput(f"The row has no value of a field {unknown[0]}.", ("fields",), ReasonCode.INVALID_FIELD)
+    names = [name for name in held if fields is None or name in fields]
     revision = await _unseen_by(acting, row_pk, expected_revision, [held[name] for name in names])
     await told(acting, ExpectedOutputChange.UNLOCKED, by_person=True)
     await acting.connection.execute(
@@ -81,7 +78,6 @@ async def unlock(acting: Acting, row_pk: int, expected_revision: int, fields: Se
 
 
 async def _edit(acting: Acting, benchmark: Row[Any], row_pk: int, expected_revision: int, edits: Edits) -> int:
-    await locked_rows(acting, benchmark.id, [row_pk])
     held = await _held(acting, row_pk)
     touched = [held[name] for name in edits if name in held]
     revision = await _unseen_by(acting, row_pk, expected_revision, touched)
@@ -95,22 +91,20 @@ async def write(
     acting: Acting, edits: Mapping[tuple[int, str], tuple[str | None, str | None]], revision_of: Mapping[int, int]
 ) -> None:
     """Values of a person, all locked, in one statement; equal ones are not touched."""
-    insertion = insert(values).values(
-        [
-            {
-                "row_pk": row_pk,
-                "field": name,
-                "text": text,
-                "value": value,
-                "origin": Origin.MANUAL,
-                "locked": True,
-                "edited_by": acting.actor,
-                "edited_at": func.now(),
-                "edited_revision": revision_of[row_pk],
-            }
-            for (row_pk, name), (text, value) in edits.items()
-        ]
+    given = sent(
+        "given",
+        GIVEN,
+        [(row_pk, name, *edit, revision_of[row_pk]) for (row_pk, name), edit in edits.items()],
     )
+    said = {
+        **{name: given.c[name] for name in GIVEN},
+        "origin": literal(Origin.MANUAL.value),
+        "locked": true(),
+        "edited_by": literal(acting.actor),
+        "edited_at": func.now(),
+    }
+    in_order = select(*said.values()).order_by(given.c.row_pk, given.c.field)
+    insertion = insert(values).from_select(list(said), in_order, include_defaults=False)
     new = insertion.excluded
     await acting.connection.execute(
         insertion.on_conflict_do_update(
@@ -135,10 +129,13 @@ def _state(columns: Any) -> Any:
 
 
 async def _benchmark_of(acting: Acting, row_pk: int, kind: AgentKind | None) -> Row[Any]:
+    """The benchmark, held shared, and the row after it."""
     owner = await acting.connection.scalar(select(rows.c.benchmark_pk).where(rows.c.id == row_pk))
     if owner is None:
         raise NotFound("There is no such row.", ("row_id",))
     benchmark = await shared(acting, owner, ("row_id",))
+    if row_pk not in await locked_rows(acting, owner, [row_pk]):
+        raise NotFound("There is no such row.", ("row_id",))
     if kind not in (None, benchmark.kind):
         given, wanted = ("text", "fields") if kind == AgentKind.CONVERSATION else ("fields", "text")
         message = f"The expected output of a benchmark of kind {benchmark.kind} is edited by its {wanted}."
@@ -159,5 +156,5 @@ async def _unseen_by(acting: Acting, row_pk: int, expected_revision: int, touche
         message = "A person changed these values since that revision."
         if expected_revision > revision:
             message = "The expected output has no such revision yet."
-        raise Conflict(message, Subject(BenchmarkRow, row_pk), revision)
+        raise Conflict(message, Subject(ExpectedValue, row_pk), revision)
     return revision

@@ -7,6 +7,7 @@ from typing import Any
 from models.base import ReasonCode
 from resolvers.errors import InvalidInput
 
+UNSTORABLE = "Text cannot hold NUL or half of a surrogate pair."
 WORDLESS = "This must be text that says something, without NUL and lone surrogates."
 
 GREATEST_INTEGER = 2**31 - 1
@@ -75,3 +76,9 @@ def require_identity(value: str, path: tuple[str, ...]) -> None:
 def require_text(value: str, path: tuple[str, ...]) -> None:
     if text(value) is None:
         raise InvalidInput(WORDLESS, path, ReasonCode.INVALID_FIELD)
+
+
+def require_storable(value: str | None, path: tuple[str, ...]) -> None:
+    """Any text or none, as long as a database can keep it."""
+    if value is not None and storable_text(value) is None:
+        raise InvalidInput(UNSTORABLE, path, ReasonCode.INVALID_FIELD)

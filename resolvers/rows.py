@@ -15,9 +15,9 @@ from resolvers.benchmarks import require_unlocked
 from resolvers.canonical import digest_text, spelled
 from resolvers.errors import Conflict, Duplicate, InvalidInput, NotFound, Subject
 from resolvers.expected import TEXT, field_edits
-from resolvers.forms import require_text, storable_text
+from resolvers.forms import require_identity, require_storable, require_text
 from resolvers.sql import among
-from resolvers.tables import field_types, rows, shared, told, topic
+from resolvers.tables import field_types, locked_rows, rows, shared, told, topic
 from resolvers.values import written
 
 files, row_files, answers = table(File), table(RowFile), table(IdempotencyKey)
@@ -43,12 +43,14 @@ async def add(acting: Acting, benchmark_pk: int, given: Sequence[RowGiven], idem
     benchmark = await appending(acting, benchmark_pk)
     digest = _digest(given)
     scope = f"addRows:{benchmark_pk}"
-    if idempotency_key is not None and (known := await _answered(acting, scope, idempotency_key, digest, benchmark)):
-        return known
+    if idempotency_key is not None:
+        known = await _answered(acting, scope, idempotency_key, digest, benchmark)
+        if known is not None:
+            return known
     types = await field_types(acting, benchmark_pk)
     edits = [_expected(place, row, benchmark.kind, types) for place, row in enumerate(given)]
     await _require_keys(acting, benchmark_pk, given)
-    await _require_files(acting, given)
+    await _require_files(acting, {("rows", str(place), "files"): row.files for place, row in enumerate(given)})
     keys = await _insert(acting, benchmark_pk, given)
     await _expect(acting, dict(zip(keys, edits, strict=True)))
     if idempotency_key is not None:
@@ -65,35 +67,36 @@ async def change(acting: Acting, key: int, expected_version: int, changes: Mappi
     if "input" in changes:
         _require_input(changes["input"], ("input",))
     if changes.get("key") is not None:
-        require_text(changes["key"], ("key",))
+        require_identity(changes["key"], ("key",))
         await _require_free_key(acting, row.benchmark_pk, changes["key"], key)
     own = {name: changes[name] for name in ("key", "input") if name in changes}
     await acting.connection.execute(update(rows).where(rows.c.id == key).values(version=row.version + 1, **own))
     if "files" in changes:
-        await _require_stored(acting, changes["files"] or (), ("files",))
+        await _require_files(acting, {("files",): changes["files"] or ()})
         await acting.connection.execute(delete(row_files).where(row_files.c.row_pk == key))
         await _attach(acting, {key: changes["files"] or ()})
     acting.topics.add(topic(row.benchmark_pk))
     return key
 
 
-async def remove(acting: Acting, keys: Sequence[int], *, include_locked: bool) -> int | None:
+async def remove(acting: Acting, keys: Sequence[int], *, include_locked: bool) -> int:
     """The benchmark whose rows went; all must be of one."""
-    held = await acting.connection.execute(select(rows.c.id, rows.c.benchmark_pk).where(among(rows.c.id, keys)))
-    owners = {row.id: row.benchmark_pk for row in held}
-    for place, key in enumerate(keys):
-        if key not in owners:
-            raise NotFound("There is no such row.", ("ids", str(place)))
-    if len(set(owners.values())) != 1:
+    found = select(rows.c.benchmark_pk).where(among(rows.c.id, keys)).distinct()
+    owners = (await acting.connection.execute(found)).scalars().all()
+    if keys and not owners:
+        raise NotFound("There is no such row.", ("ids", "0"))
+    if len(owners) != 1:
         raise InvalidInput("The rows must be of one benchmark, and at least one.", ("ids",), ReasonCode.INVALID_FIELD)
-    benchmark_pk = int(owners[keys[0]])
+    benchmark_pk = int(owners[0])
     await shared(acting, benchmark_pk, ("ids",))
-    await acting.connection.execute(
-        select(rows.c.id).where(among(rows.c.id, keys)).order_by(rows.c.id).with_for_update()
-    )
-    await require_unlocked(acting, among(rows.c.id, keys), include_locked=include_locked)
-    await told(acting, ExpectedOutputChange.CLEARED, by_person=True)
-    await acting.connection.execute(delete(rows).where(among(rows.c.id, keys)))
+    held = await locked_rows(acting, benchmark_pk, keys)
+    for place, key in enumerate(keys):
+        if key not in held:
+            raise NotFound("There is no such row.", ("ids", str(place)))
+    which = among(rows.c.id, keys)
+    await require_unlocked(acting, which, include_locked=include_locked)
+    await told(acting, ExpectedOutputChange.CLEARED, by_person=include_locked)
+    await acting.connection.execute(delete(rows).where(which))
     acting.topics.add(topic(benchmark_pk))
     return benchmark_pk
 
@@ -111,14 +114,17 @@ async def appending(acting: Acting, benchmark_pk: int) -> Row[Any]:
 
 
 async def _answered(acting: Acting, scope: str, key: str, digest: str, benchmark: Row[Any]) -> list[int] | None:
-    require_text(key, ("idempotency_key",))
+    """The rows that the call under that key added, as far as they are still there."""
+    require_identity(key, ("idempotency_key",))
     held = select(answers).where(answers.c.scope == scope, answers.c.key == key)
     row = (await acting.connection.execute(held)).one_or_none()
     if row is None:
         return None
     if row.input_sha256 != digest:
         raise Conflict("This idempotency key was sent with other rows.", Subject(Benchmark, benchmark.id))
-    return [int(pk) for pk in json.loads(row.answer)]
+    added = json.loads(row.answer)
+    there = set((await acting.connection.execute(select(rows.c.id).where(among(rows.c.id, added)))).scalars())
+    return [key for key in added if key in there]
 
 
 def _expected(
@@ -133,9 +139,7 @@ def _expected(
         raise InvalidInput(message, (*path, name), ReasonCode.INVALID_FIELD)
     _require_input(row.input, (*path, "input"))
     if row.text is not None:
-        if storable_text(row.text) is None:
-            message = "Text cannot hold NUL or half of a surrogate pair."
-            raise InvalidInput(message, (*path, "expected_text"), ReasonCode.INVALID_FIELD)
+        require_storable(row.text, (*path, "expected_text"))
         return {TEXT: (row.text, None)}
     if row.fields is None:
         return {}
@@ -148,9 +152,10 @@ def _expected(
         raise fault.within(*path) from None
 
 
-def _require_input(value: Any, path: tuple[str, ...]) -> None:
-    if storable_text(value) is None:
-        raise InvalidInput("Text cannot hold NUL or half of a surrogate pair.", path, ReasonCode.INVALID_FIELD)
+def _require_input(value: str | None, path: tuple[str, ...]) -> None:
+    if value is None:
+        raise InvalidInput("A row has an input.", path, ReasonCode.INVALID_FIELD)
+    require_storable(value, path)
 
 
 async def _require_keys(acting: Acting, benchmark_pk: int, given: Sequence[RowGiven]) -> None:
@@ -159,7 +164,7 @@ async def _require_keys(acting: Acting, benchmark_pk: int, given: Sequence[RowGi
         if row.key is None:
             continue
         path = ("rows", str(place), "key")
-        require_text(row.key, path)
+        require_identity(row.key, path)
         if row.key in seen:
             raise InvalidInput("A key is given once.", path, ReasonCode.INVALID_FIELD)
         seen.add(row.key)
@@ -175,26 +180,22 @@ async def _require_free_key(acting: Acting, benchmark_pk: int, key: str, own: in
         raise Duplicate(f"The benchmark has a row {key}.", Subject(BenchmarkRow, taken))
 
 
-async def _require_files(acting: Acting, given: Sequence[RowGiven]) -> None:
-    for place, row in enumerate(given):
-        await _require_stored(acting, row.files, ("rows", str(place), "files"))
-
-
-async def _require_stored(acting: Acting, attached: Sequence[tuple[str, str]], path: tuple[str, ...]) -> None:
-    """Files must have been sent, and are held against the sweep until the row refers to them."""
-    if not attached:
-        return
-    if len(attached) > MOST_FILES:
-        raise InvalidInput(f"A row has at most {MOST_FILES} files.", path, ReasonCode.TOO_MANY_FILES)
-    for place, (_, name) in enumerate(attached):
-        require_text(name, (*path, str(place), "name"))
-    wanted = sorted({sha256 for sha256, _ in attached})
-    held = select(files.c.sha256).where(among(files.c.sha256, wanted)).with_for_update(read=True, key_share=True)
-    stored = set((await acting.connection.execute(held)).scalars())
-    for place, (sha256, _) in enumerate(attached):
-        if sha256 not in stored:
-            message = "No file of this digest was sent to POST /files."
-            raise InvalidInput(message, (*path, str(place), "sha256"), ReasonCode.FILE_UNAVAILABLE)
+async def _require_files(acting: Acting, attached: Mapping[tuple[str, ...], Sequence[tuple[str, str]]]) -> None:
+    """Files, by where they are named, must have been sent. They are held against the sweep until rows refer to them."""
+    for path, named in attached.items():
+        if len(named) > MOST_FILES:
+            raise InvalidInput(f"A row has at most {MOST_FILES} files.", path, ReasonCode.TOO_MANY_FILES)
+        for place, (_, name) in enumerate(named):
+            require_text(name, (*path, str(place), "name"))
+    wanted = sorted({sha256 for named in attached.values() for sha256, _ in named})
+    held = select(files.c.sha256).where(among(files.c.sha256, wanted)).order_by(files.c.sha256)
+    held = held.with_for_update(read=True, key_share=True)
+    stored = set((await acting.connection.execute(held)).scalars()) if wanted else set()
+    for path, named in attached.items():
+        for place, (sha256, _) in enumerate(named):
+            if sha256 not in stored:
+                message = "No file of this digest was sent to POST /files."
+                raise InvalidInput(message, (*path, str(place), "sha256"), ReasonCode.FILE_UNAVAILABLE)
 
 
 async def _insert(acting: Acting, benchmark_pk: int, given: Sequence[RowGiven]) -> list[int]:

@@ -25,12 +25,12 @@ async def shared(acting: Acting, benchmark_pk: int, path: tuple[str, ...] = ("be
 
 
 async def alone(
-    acting: Acting, benchmark_pk: int, expected_version: int, path: tuple[str, ...] = ("benchmark_id",)
+    acting: Acting, benchmark_pk: int, expected_version: int | None = None, *, path: tuple[str, ...] = ("benchmark_id",)
 ) -> Row[Any]:
-    """The benchmark as its caller saw it, for a change of what it is."""
+    """The benchmark for a change of what it is, as its caller saw it where that matters."""
     held = select(benchmarks).where(benchmarks.c.id == benchmark_pk).with_for_update()
     row = _found((await acting.connection.execute(held)).one_or_none(), path)
-    if row.version != expected_version:
+    if expected_version not in (None, row.version):
         message = "The benchmark was changed since that version."
         raise Conflict(message, Subject(Benchmark, row.id), row.version)
     return row

@@ -3,9 +3,13 @@
 import json
 from collections.abc import Mapping
 from datetime import date
+from math import isfinite
 from typing import Any
 
 from models.base import FieldType
+from resolvers.forms import storable_text
+
+DEEPEST = 100
 
 
 def fits(value: Any, type_: FieldType) -> bool:
@@ -41,7 +45,24 @@ def fault_of(values: Mapping[str, Any], fields: Mapping[str, FieldType]) -> tupl
             return name, f"The benchmark has no field {name}."
         if not fits(value, fields[name]):
             return name, f"The field {name} takes {WANTED[fields[name]]} or null."
+        if not is_storable(value):
+            return name, f"The field {name} cannot hold NUL, half of a surrogate pair, infinity, or so many levels."
     return None
+
+
+def is_storable(value: Any, levels: int = DEEPEST) -> bool:
+    """Whether Postgres can keep a value as JSON, and take it apart again."""
+    match value:
+        case str():
+            return storable_text(value) is not None
+        case float():
+            return isfinite(value)
+        case list():
+            return levels > 0 and all(is_storable(each, levels - 1) for each in value)
+        case dict():
+            return levels > 0 and all(is_storable(key) and is_storable(each, levels - 1) for key, each in value.items())
+        case _:
+            return True
 
 
 WANTED = {

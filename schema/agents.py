@@ -19,6 +19,7 @@ from schema.scalars import Sha256
 
 if TYPE_CHECKING:
     from schema.assessments import Assessment
+    from schema.benchmarks import Benchmark
     from schema.suites import Suite
 
 
@@ -67,6 +68,9 @@ class Agent(Node):
     ground_truth: GroundTruthSummary = one(rows=agents.summary)
     defects: Connection["Defect"] = many(lambda agent, defect: defect.c.agent_pk == agent.c.id)
     suites: Connection[Annotated["Suite", strawberry.lazy("schema.suites")]] = many(suites.name_agent)
+    benchmarks: Connection[Annotated["Benchmark", strawberry.lazy("schema.benchmarks")]] = many(
+        lambda agent, benchmark: benchmark.c.agent_pk == agent.c.id
+    )
     manifest: JSON | None = computed(
         agents.manifest,
         description="To read. JSON in transit can respell numbers: "

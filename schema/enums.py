@@ -10,6 +10,7 @@ from models.base import (
     DefectStatus,
     EvaluationEvidence,
     EvaluationSourceStatus,
+    ExistingGroundTruth,
     ExpectedOutputChange,
     FieldType,
     GroundTruthStatus,
@@ -20,6 +21,7 @@ from models.base import (
     Role,
     SuiteState,
 )
+from resolvers.row_files import RowFormat
 
 __all__ = [
     "AgentKind",
@@ -29,6 +31,7 @@ __all__ = [
     "DefectStatus",
     "EvaluationEvidence",
     "EvaluationSourceStatus",
+    "ExistingGroundTruth",
     "ExpectedOutputChange",
     "FieldType",
     "GroundTruthStatus",
@@ -37,10 +40,12 @@ __all__ = [
     "Provenance",
     "ReasonCode",
     "Role",
+    "RowFormat",
     "SuiteState",
 ]
 
 for vocabulary in (
+    ExistingGroundTruth,
     Origin,
     FieldType,
     ExpectedOutputChange,
@@ -54,6 +59,7 @@ for vocabulary in (
     Provenance,
     ReasonCode,
     Role,
+    RowFormat,
     SuiteState,
 ):
     strawberry.enum(vocabulary)

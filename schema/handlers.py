@@ -12,16 +12,35 @@ from models import Agent as Agents
 from models import ApiToken as ApiTokens
 from models import Assessment as Assessments
 from models import Attempt as Attempts
+from models import Benchmark as Benchmarks
+from models import BenchmarkRow as BenchmarkRows
 from models import Defect as Defects
 from models import DiscoveryProtocol as DiscoveryProtocols
+from models import ExpectedValue as ExpectedValues
+from models import LanguageModel as LanguageModels
 from models import Suite as Suites
+from models import Track as Tracks
+from models.base import ExistingGroundTruth
 from resolvers import errors
 from resolvers.errors import Subject
 from schema.access import ApiToken
 from schema.agents import Agent, Defect
 from schema.assessments import Assessment
+from schema.benchmarks import Benchmark, ExpectedOutput, Row, Track
+from schema.models import Model
 from schema.protocols import DiscoveryProtocol
-from schema.results import Conflict, Duplicate, Forbidden, InvalidInput, NotFound, Refused
+from schema.results import (
+    ConfirmationRequired,
+    Conflict,
+    Duplicate,
+    Forbidden,
+    InvalidInput,
+    InvalidRows,
+    Locked,
+    NotFound,
+    Refused,
+    RowFault,
+)
 from schema.suites import Attempt, Suite
 
 NODES: dict[type, type[Node]] = {
@@ -29,9 +48,15 @@ NODES: dict[type, type[Node]] = {
     ApiTokens: ApiToken,
     Assessments: Assessment,
     Attempts: Attempt,
+    BenchmarkRows: Row,
+    Benchmarks: Benchmark,
     Defects: Defect,
     DiscoveryProtocols: DiscoveryProtocol,
+    # The values of a row, by the row.
+    ExpectedValues: ExpectedOutput,
+    LanguageModels: Model,
     Suites: Suite,
+    Tracks: Track,
 }
 
 
@@ -79,6 +104,29 @@ class _Refused(strawberry.ExceptionHandler[errors.Refused, Refused]):
         return Refused(message=exception.message, code=exception.code, subject=subject)
 
 
+class _Locked(strawberry.ExceptionHandler[errors.Locked, Locked]):
+    def handle(self, exception: errors.Locked, *, field: Any, info: Any) -> Locked:
+        expected = [ref(ExpectedOutput, key) for key in exception.rows]
+        return Locked(message=exception.message, expected_outputs=expected, fields=list(exception.fields))
+
+
+class _ConfirmationRequired(strawberry.ExceptionHandler[errors.ConfirmationRequired, ConfirmationRequired]):
+    def handle(self, exception: errors.ConfirmationRequired, *, field: Any, info: Any) -> ConfirmationRequired:
+        return ConfirmationRequired(
+            message=exception.message,
+            choices=list(ExistingGroundTruth),
+            affected_rows=exception.affected_rows,
+            locked_rows=exception.locked_rows,
+            rows_without_output=exception.rows_without_output,
+        )
+
+
+class _InvalidRows(strawberry.ExceptionHandler[errors.InvalidRows, InvalidRows]):
+    def handle(self, exception: errors.InvalidRows, *, field: Any, info: Any) -> InvalidRows:
+        faults = [RowFault(line=each.line, path=list(each.path), message=each.message) for each in exception.faults]
+        return InvalidRows(message=exception.message, faults=faults)
+
+
 HANDLERS: list[strawberry.ExceptionHandler[Any, Any]] = [
     _InvalidInput(),
     _NotFound(),
@@ -86,4 +134,7 @@ HANDLERS: list[strawberry.ExceptionHandler[Any, Any]] = [
     _Duplicate(),
     _Conflict(),
     _Refused(),
+    _Locked(),
+    _ConfirmationRequired(),
+    _InvalidRows(),
 ]

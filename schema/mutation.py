@@ -2,14 +2,31 @@ import strawberry
 
 from schema.access import AccessMutations
 from schema.assessment_mutations import AssessmentMutations
+from schema.benchmark_mutations import BenchmarkMutations
+from schema.cell_mutations import CellMutations
 from schema.defect_mutations import DefectMutations
 from schema.document_mutations import DocumentMutations
+from schema.expected_mutations import ExpectedMutations
+from schema.model_mutations import ModelMutations
 from schema.protocols import ProtocolMutations
 from schema.reviews import ReviewMutations
+from schema.row_mutations import RowMutations
+from schema.track_mutations import TrackMutations
 
 
 @strawberry.type
 class Mutation(
-    DefectMutations, AssessmentMutations, DocumentMutations, ReviewMutations, ProtocolMutations, AccessMutations
+    DefectMutations,
+    AssessmentMutations,
+    DocumentMutations,
+    ReviewMutations,
+    ProtocolMutations,
+    ModelMutations,
+    BenchmarkMutations,
+    TrackMutations,
+    RowMutations,
+    CellMutations,
+    ExpectedMutations,
+    AccessMutations,
 ):
     pass

@@ -1,9 +1,14 @@
 """Expected failures as data."""
 
+from typing import TYPE_CHECKING, Annotated
+
 import strawberry
 
 from engine.graph import Node
-from schema.enums import ReasonCode, Role
+from schema.enums import ExistingGroundTruth, ReasonCode, Role
+
+if TYPE_CHECKING:
+    from schema.benchmarks import ExpectedOutput
 
 
 @strawberry.interface
@@ -42,3 +47,31 @@ class Conflict(Error):
 class Refused(Error):
     code: ReasonCode
     subject: Node | None
+
+
+@strawberry.type(
+    description="A person locked these values: updateBenchmark would drop or retype them, removeRows would delete them."
+)
+class Locked(Error):
+    expected_outputs: list[Annotated["ExpectedOutput", strawberry.lazy("schema.benchmarks")]]
+    fields: list[str]
+
+
+@strawberry.type(description="The caller must choose before anything changes.")
+class ConfirmationRequired(Error):
+    choices: list[ExistingGroundTruth]
+    affected_rows: int
+    locked_rows: int
+    rows_without_output: int
+
+
+@strawberry.type
+class RowFault:
+    line: int
+    path: list[str]
+    message: str
+
+
+@strawberry.type
+class InvalidRows(Error):
+    faults: list[RowFault]
