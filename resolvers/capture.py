@@ -40,7 +40,6 @@ from resolvers.acting import Acting
 from resolvers.errors import ConfirmationRequired, InvalidInput
 from resolvers.tables import alone, cells, changed, fields, rows, told, tracks, values
 
-
 # What Postgres calls the values of fields.
 JSON_TYPES = {
     FieldType.STRING: "string",
