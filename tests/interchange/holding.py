@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from obstore.store import MemoryStore
-from sqlalchemy import delete, select, text
+from sqlalchemy import Select, delete, literal_column, select, text, union_all
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlmodel import SQLModel
@@ -21,10 +21,11 @@ from models.assessments import IDENTITY
 from models.base import AssessmentStatus, table
 from resolvers import recording
 from resolvers.acting import Acting
+from resolvers.decisions import Decision
 from resolvers.documents import overview_document
 from resolvers.findings import Finding, Repetition
 from resolvers.judgement import VALUES
-from resolvers.recording import Decision, Outcome
+from resolvers.recording import Outcome
 from resolvers.review import queue
 from server.files import FileStore
 from tests.interchange.building import SOURCE, sha256
@@ -108,7 +109,7 @@ class Holding:
             .join(defects, defects.c.id == pairs.c.defect_pk)
             .order_by(pairs.c.suite_id, attempts.c.id, defects.c.id)
         )
-        words = (True, None, "reviewer-9", REVIEWED_AT, "Ran it again: é.")
+        words: tuple[Any, ...] = (True, None, "reviewer-9", REVIEWED_AT, "Ran it again: é.")
         return [Decision(*row, *words) for row in await self.rows(found)]
 
     async def rows(self, query: Any) -> list[Any]:
@@ -119,6 +120,18 @@ class Holding:
         columns = (suites.c.suite_id, *(assessments.c[name] for name in (*IDENTITY[1:], *VALUES)))
         standing = assessments.c.status == AssessmentStatus.ACCEPTED
         return set(await self.rows(select(*columns).join_from(assessments, suites).where(standing)))
+
+    async def versions(self) -> list[Any]:
+        """Every row with the transaction that wrote it last: the same as long as nothing was written."""
+        written: list[Select[Any]] = [
+            select(
+                literal_column(f"'{t.name}'"),
+                literal_column("ctid::text").label("place"),
+                literal_column("xmin::text").label("writer"),
+            ).select_from(t)
+            for t in SQLModel.metadata.sorted_tables
+        ]
+        return await self.rows(union_all(*written).order_by(text("1, 2")))
 
     async def overview(self) -> Any:
         """Warnings apart."""
