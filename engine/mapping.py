@@ -93,7 +93,7 @@ class BackedField(StrawberryField):
         match self.source:
             case Relation(shape="connection", arguments=arguments):
                 return own_arguments(dict(arguments)) + list_arguments(target_of(self))
-            case Relation(arguments=arguments):
+            case Relation(arguments=arguments) | Value(arguments=arguments):
                 return own_arguments(dict(arguments))
             case NodeById():
                 return own_arguments({"id": Argument(strawberry.ID)})
@@ -114,8 +114,10 @@ def column(name: str, *, description: str | None = None) -> Any:
     return _field(Value(lambda row: row.c[name]), description)
 
 
-def computed(expression: Expression, *, description: str | None = None) -> Any:
-    return _field(Value(expression), description)
+def computed(
+    expression: Expression, *, arguments: Mapping[str, Argument] | None = None, description: str | None = None
+) -> Any:
+    return _field(Value(expression, dict(arguments or {})), description)
 
 
 def embedded(

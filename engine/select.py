@@ -95,8 +95,9 @@ class Selection:
         if backing.is_global_id(name):
             return global_id(backing.name, row.c[backing.key])
         match field.declaration.source:
-            case Value(expression=expression):
-                return leaf(field.definition.type, expression(row))
+            case Value() as value:
+                given = (self._given(field, value),) if value.arguments else ()
+                return leaf(field.definition.type, value.expression(row, *given))
             case Embedded() as embedded:
                 return self._embedded(field, embedded, row, around)
             case Relation() as relation:
@@ -218,10 +219,10 @@ class Selection:
             case _:
                 return constant(page_info.type.name)
 
-    def _given(self, field: Selected, relation: Relation) -> dict[str, Any]:
+    def _given(self, field: Selected, source: Relation | Value) -> dict[str, Any]:
         assert field.definition is not None
         bound = {}
-        for name, argument in relation.arguments.items():
+        for name, argument in source.arguments.items():
             key = to_camel_case(name)
             type_, template, path = field.definition.args[key].type, field.arguments.get(key), (*field.path, key)
             bound[name] = given(argument, type_, template, self.parameters, path, self._key_type(argument.of))

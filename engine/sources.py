@@ -11,7 +11,9 @@ from strawberry.types.base import StrawberryObjectDefinition
 from strawberry.types.unset import UNSET
 from strawberry.utils.str_converters import to_camel_case
 
-Expression: TypeAlias = Callable[[FromClause], ColumnElement[Any]]
+Expression: TypeAlias = Callable[..., ColumnElement[Any]]
+"""(row) or (row, arguments)."""
+
 Arguments: TypeAlias = Mapping[str, Any]
 """A field's own arguments by Python name: bound values, True/False/enum members as they are, None where not given."""
 
@@ -52,9 +54,10 @@ class Filter:
 
 @dataclass(frozen=True)
 class Value:
-    """A leaf: an expression over the row."""
+    """A leaf: an expression over the row, and over the field's own arguments where it has some."""
 
     expression: Expression
+    arguments: Mapping[str, Argument] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,9 @@ from models import ExpectedRevision as ExpectedRevisions
 from models import RowFile as RowFiles
 from models import Track as Tracks
 from models.base import table
-from resolvers import grid
+from resolvers import grid, row_files
 from schema.agents import Agent
-from schema.enums import AgentKind, CellErrorKind, CellStatus, ExpectedOutputChange, FieldType, Origin
+from schema.enums import AgentKind, CellErrorKind, CellStatus, ExpectedOutputChange, FieldType, Origin, RowFormat
 from schema.files import File
 from schema.models import Model
 from schema.scalars import BigInt
@@ -197,6 +197,12 @@ class Benchmark(Node):
     )
     rows: Connection[Row] = many(lambda benchmark, row: row.c.benchmark_pk == benchmark.c.id)
     summary: BenchmarkSummary = embedded()
+    rows_url: str = computed(
+        row_files.rows_url,
+        arguments={"format": Argument(RowFormat, default=RowFormat.JSON)},
+        description="What importRows reads, and the whole table.",
+    )
+    table_url: str = computed(row_files.table_url, arguments={"format": Argument(RowFormat, default=RowFormat.CSV)})
     version: int
     created_at: datetime
     updated_at: datetime

@@ -8,12 +8,16 @@ from engine.references import ref
 from interchange.records import Notice
 from interchange.store.archives import take_suite
 from interchange.store.manifests import take_manifest
+from interchange.store.rows import take_rows
 from interchange.store.sidecars import take_sidecar
 from models.base import Role
 from schema.acting import Request, mutation
 from schema.agents import Agent
+from schema.benchmarks import Benchmark
+from schema.enums import RowFormat
 from schema.figures import Warning
-from schema.results import InvalidInput, NotFound, Refused
+from schema.ids import key_of
+from schema.results import InvalidInput, InvalidRows, NotFound, Refused
 from schema.scalars import Sha256
 from schema.suites import Suite
 
@@ -40,6 +44,13 @@ class ImportAssessmentsInput:
     file_sha256: Sha256 = strawberry.field(description="A sidecar sent to POST /files.")
 
 
+@strawberry.input
+class ImportRowsInput:
+    benchmark_id: strawberry.ID
+    file_sha256: Sha256
+    format: RowFormat
+
+
 @strawberry.type
 class ImportManifestPayload:
     agent: Agent
@@ -63,6 +74,13 @@ class ImportAssessmentsPayload:
     accepted: int
     unchanged: int
     warnings: list[Warning]
+
+
+@strawberry.type
+class ImportRowsPayload:
+    benchmark: Benchmark
+    added: int
+    unchanged: int
 
 
 @strawberry.type
@@ -100,6 +118,12 @@ class DocumentMutations:
             unchanged=done.unchanged,
             warnings=_shown(done.notices),
         )
+
+    @mutation(Role.OPERATOR, NotFound, Refused, InvalidRows)
+    async def import_rows(self, info: Request, input: ImportRowsInput) -> ImportRowsPayload:
+        key = key_of(Benchmark, input.benchmark_id, ("benchmark_id",))
+        done = await take_rows(info.context.acting, info.context.files, key, input.file_sha256, input.format)
+        return ImportRowsPayload(benchmark=ref(Benchmark, key), added=done.added, unchanged=done.unchanged)
 
 
 def _shown(notices: Iterable[Notice]) -> list[Warning]:

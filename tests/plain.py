@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
-from typing import Any
+from typing import Any, get_args
 
 import graphql
 from graphql import GraphQLError, GraphQLScalarType, build_schema, get_named_type
@@ -46,6 +46,10 @@ class Term:
     name: str
     read: Callable[["Thing"], Any]
     descending: bool = False
+
+
+def is_enum(type_: Any) -> bool:
+    return isinstance(type_, type) and issubclass(type_, Enum)
 
 
 @dataclass
@@ -142,6 +146,8 @@ class Plain:
                 return await self.embedded(parent, unwrapped(declared.type), values, when)
             case Relation() as relation:
                 return await self.related(parent, relation, declared, arguments)
+            case Value() as value:
+                return await self.computed(parent, value, arguments)
         raise AssertionError(f"nothing reads {info.parent_type.name}.{info.field_name}")
 
     async def node(self, id_: str) -> Thing | None:
@@ -164,6 +170,11 @@ class Plain:
             return None
         return Thing(backing, parent.source, self.read(backing, leaves, row))
 
+    async def computed(self, parent: Thing | None, value: Value, arguments: dict[str, Any]) -> Any:
+        assert parent is not None
+        ((found,),) = await self.rows(select(value.expression(parent.source, self.given(value, arguments))))
+        return found
+
     async def related(self, parent: Thing | None, relation: Relation, declared: Any, arguments: dict[str, Any]) -> Any:
         backing = backing_of(target_of(declared))
         assert backing is not None
@@ -181,15 +192,20 @@ class Plain:
             ordered(listed, terms), [*terms, Term(backing.key, lambda thing: thing.key)], backing, arguments
         )
 
-    def given(self, relation: Relation, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    def given(self, source: Relation | Value, arguments: Mapping[str, Any]) -> dict[str, Any]:
         given: dict[str, Any] = {}
-        for name, argument in relation.arguments.items():
+        for name, argument in source.arguments.items():
             value = arguments.get(to_camel_case(name))
             if argument.of is not None and value is not None:
                 keys = [decoded(id_, argument.of) for id_ in ([value] if isinstance(value, str) else value)]
                 typed = [self.typed_key(argument.of, key) for key in keys]
                 value = typed[0] if isinstance(value, str) else literal(typed, ARRAY(Text()))
-            given[name] = value if isinstance(value, ColumnElement | bool | None) else literal(value)
+            words = next(
+                (each for each in (argument.annotation, *get_args(argument.annotation)) if is_enum(each)), None
+            )
+            if words is not None and value is not None:
+                value = words[value]
+            given[name] = value if isinstance(value, ColumnElement | Enum | bool | None) else literal(value)
         return given
 
     def typed_key(self, type_name: str, key: str) -> Any:
@@ -243,8 +259,9 @@ class Plain:
         found: dict[str, ColumnElement[Any]] = {}
         for declared in backing.fields.values():
             expression = values.get(declared.python_name)
-            if expression is None and isinstance(getattr(declared, "source", None), Value):
-                expression = declared.source.expression
+            source = getattr(declared, "source", None)
+            if expression is None and isinstance(source, Value) and not source.arguments:
+                expression = source.expression
             if expression is not None:
                 value = expression(row)
                 read = cast(value, Text) if self.is_json(backing, declared) else value

@@ -171,6 +171,10 @@ class Book(Node):
     author: Author = one(lambda book, author: author.c.id == book.c.author_pk)
     sequel: Book | None = one(lambda book, sequel: sequel.c.id == book.c.id + 100)
     review_count: int = computed(review_count)
+    signed: str = computed(
+        lambda book, given: func.concat(book.c.title, given["mark"], given["genre"].name if given["genre"] else ""),
+        arguments={"mark": Argument(str, default="!"), "genre": Argument(Genre | None)},
+    )
     place: Place | None = embedded(when=lambda book: book.c.shelf.is_not(None))
     cost: Cost = embedded(
         {

@@ -49,6 +49,16 @@ async def test_one_statement_reads_every_shape_of_field(desk: Desk) -> None:
     assert len(desk.asked) == 1
 
 
+async def test_a_computed_field_is_made_of_its_arguments(desk: Desk) -> None:
+    query = """query ($mark: String!, $genre: Genre) {
+      book(number: 1) { signed other: signed(mark: $mark) third: signed(mark: "-", genre: $genre) }
+    }"""
+
+    answer = await data(schema(), desk, query, mark="?", genre="NOVEL")
+
+    assert answer["book"] == {"signed": "B0!", "other": "B0?", "third": "B0-NOVEL"}
+
+
 async def test_json_goes_out_as_it_was_stored(desk: Desk) -> None:
     answer = await schema().execute("{ book(number: 1) { notes catalogue } }", context_value=desk)
 
