@@ -2,14 +2,13 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-import structlog
-from obstore.exceptions import BaseError
+from sqlalchemy.ext.asyncio import AsyncEngine
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.routing import BaseRoute, Mount
 
-from server import documents, downloads, graphql, health, metrics
+from server import documents, downloads, graphql, health, metrics, tables, uploads
 from server.access import Guarded
 from server.database import connected, text_order
 from server.files import FileStore, file_store
@@ -19,8 +18,7 @@ from server.metrics import Measured
 from server.pages import PageFiles
 from server.services import services
 from server.settings import Settings
-
-log = structlog.get_logger(__name__)
+from server.sweeping import sweep_always
 
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
 
@@ -29,8 +27,10 @@ def routes() -> list[BaseRoute]:
     return [
         *health.routes,
         *metrics.routes,
+        *uploads.routes,
         *downloads.routes,
         *documents.routes,
+        *tables.routes,
         *graphql.routes(),
         Mount("/static", PageFiles()),
     ]
@@ -50,11 +50,14 @@ def middleware(settings: Settings) -> list[Middleware]:
     ]
 
 
-async def tidy(files: FileStore) -> None:
+@asynccontextmanager
+async def swept(engine: AsyncEngine, files: FileStore) -> AsyncIterator[None]:
+    task = asyncio.create_task(sweep_always(engine, files))
     try:
-        await asyncio.to_thread(files.sweep)
-    except (OSError, BaseError):
-        log.warning("sweep_failed", exc_info=True)
+        yield
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
 
 
 def create_app(settings: Settings, dsn: str, tree: Followed | None = None) -> Starlette:
@@ -64,9 +67,12 @@ def create_app(settings: Settings, dsn: str, tree: Followed | None = None) -> St
             app.state.database = database
             graphql.schema().order_text_by(await text_order(database.reads))
             app.state.files = file_store(settings)
-            sweeping = asyncio.create_task(tidy(app.state.files))
-            async with services(database, dsn, settings) as app.state.services, following(dsn, app.state.files, tree):
+            app.state.settings = settings
+            async with (
+                services(database, dsn, settings) as app.state.services,
+                swept(database.engine, app.state.files),
+                following(dsn, app.state.files, tree),
+            ):
                 yield
-            await sweeping
 
     return Starlette(routes=routes(), middleware=middleware(settings), lifespan=lifespan)

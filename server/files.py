@@ -2,8 +2,8 @@
 
 import asyncio
 import os
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Collection, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
@@ -18,6 +18,8 @@ from server.settings import Settings
 
 Keep = Callable[[str, IO[bytes]], None]
 
+# Enough to tell what a file is.
+HEAD: Final = 1024
 # Old enough that nobody still writes it.
 LEFTOVER_AGE: Final = timedelta(days=1)
 
@@ -26,6 +28,15 @@ LEFTOVER_AGE: Final = timedelta(days=1)
 class StoredFile:
     sha256: str
     size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """Bytes that came whole and lie aside; `head` is how they begin."""
+
+    aside: str
+    file: StoredFile
+    head: bytes
 
 
 class TooLong(Exception):
@@ -51,6 +62,7 @@ class Measure:
         self._digest = sha256()
         self._limit = limit
         self.size = 0
+        self.head = b""
 
     async def through(self, chunks: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
         async for chunk in chunks:
@@ -58,6 +70,8 @@ class Measure:
             if self._limit is not None and self.size > self._limit:
                 raise TooLong
             self._digest.update(chunk)
+            if len(self.head) < HEAD:
+                self.head += chunk[: HEAD - len(self.head)]
             yield chunk
 
     def stored(self) -> StoredFile:
@@ -71,16 +85,29 @@ class FileStore:
 
     async def put(self, chunks: AsyncIterable[bytes], *, limit: int | None = None) -> StoredFile:
         """Stores bytes whose digest shows once all have come; raises TooLong and keeps nothing beyond the limit."""
+        received = await self.receive(chunks, limit=limit)
+        await self.settle(received)
+        return received.file
+
+    async def receive(self, chunks: AsyncIterable[bytes], *, limit: int | None = None) -> Received:
+        """Takes bytes in without giving them a name yet; whoever sends them may take long."""
         aside = f"tmp/{uuid4().hex}"
         measure = Measure(limit)
         await obstore.put_async(self._store, aside, measure.through(chunks))
-        stored = measure.stored()
+        return Received(aside, measure.stored(), measure.head)
+
+    async def settle(self, received: Received) -> None:
+        """Gives what was received its name, or throws it away where that is taken already."""
+        stored = received.file
         if await self.size(stored.sha256) == stored.size:
-            await obstore.delete_async(self._store, aside)
+            await self.drop(received)
         else:
-            await obstore.rename_async(self._store, aside, key_of(stored.sha256))
+            await obstore.rename_async(self._store, received.aside, key_of(stored.sha256))
         await asyncio.to_thread(self._make_durable, [stored.sha256])
-        return stored
+
+    async def drop(self, received: Received) -> None:
+        with suppress(FileNotFoundError):
+            await obstore.delete_async(self._store, received.aside)
 
     async def size(self, digest: str) -> int | None:
         try:
@@ -121,6 +148,15 @@ class FileStore:
         for part in parts:
             part.unlink()
         return len(uploads) + len(parts)
+
+    def older(self, than: timedelta, most: int) -> Iterator[list[str]]:
+        """The digests of what was stored that long ago, so many at a time."""
+        before = datetime.now(UTC) - than
+        for entries in obstore.list(self._store, "sha256/", chunk_size=most):
+            yield [entry["path"].rpartition("/")[2] for entry in entries if entry["last_modified"] < before]
+
+    def remove(self, digests: Collection[str]) -> None:
+        obstore.delete(self._store, [key_of(digest) for digest in digests])
 
     def _keep(self, digest: str, body: IO[bytes]) -> bool:
         # A power cut may have left a name with fewer bytes: compare sizes, too.
