@@ -4,6 +4,7 @@ import json
 import random
 from dataclasses import replace
 from pathlib import Path
+from shutil import rmtree
 
 import pytest
 from sqlalchemy import select
@@ -108,6 +109,21 @@ async def test_documents_have_unchanged_digests(service: Service, seed: int, tmp
     records = [record for sidecar in sidecars for record in sidecar["assessments"]]
     assert {digest_json(record) for record in records} == {row[-1] for row in accepted}
     assert records
+
+
+@pytest.mark.parametrize("seed", FURTHER)
+async def test_a_tree_that_becomes_another_one_and_itself_again_is_in_step_each_time(
+    service: Service, seed: int, tmp_path: Path
+) -> None:
+    root = tmp_path / "tree"
+    for present in (seed, seed + 1, seed):
+        rmtree(root, ignore_errors=True)
+
+        await service.take(built(present, root))
+
+        document = await service.get("/api/benchmark/overview")
+        assert comparable(document) == comparable(overview(read_tree(root)))
+        assert [difference async for difference in verify(service.connection, service.files)] == []
 
 
 @pytest.mark.parametrize("seed", FURTHER)
