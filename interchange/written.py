@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final, Generic, Protocol, TypeVar
 
 from interchange.tables import NAMES, TEXT, CellRecord, RowRecord, Table, TableRow, ValueRecord
-from models.base import AgentKind
+from models.base import AgentKind, Origin
 from resolvers.values import written
 
 Row = TypeVar("Row")
@@ -153,7 +153,8 @@ def _row_members(row: RowRecord, table: Table) -> Members:
 def _row_cells(row: RowRecord, table: Table) -> Line:
     if table.kind == AgentKind.AUTOMATION:
         expected: Mapping[str, str | None] = _expected_members(row, table)
-    elif (value := row.expected.get(TEXT)) is not None:
+    elif (value := row.expected.get(TEXT)) is not None and (value.text or value.origin == Origin.MANUAL):
+        # Nothing was captured where a cell says nothing; a person may have emptied it.
         expected = {"expected_output": value.text, "origin": value.origin.value, "locked": written(value.locked)}
     else:
         expected = {}
