@@ -6,6 +6,7 @@ import asyncpg
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker, create_async_engine
 
 from server.postgres import embedded
+from server.reads import Reads, reads_from
 from server.refusal import Fault, Refusal
 from server.settings import Settings
 
@@ -31,7 +32,7 @@ SORTS_BY_CODE_POINT = """
 class Database:
     """Reads go through asyncpg alone, possibly to replicas; writes through SQLAlchemy to the primary."""
 
-    reads: asyncpg.Pool
+    reads: Reads
     engine: AsyncEngine
     sessions: async_sessionmaker[AsyncSession]
 
@@ -92,7 +93,7 @@ def write_engine(dsn: str, connections: int = 1) -> AsyncEngine:
     )
 
 
-async def text_order(reads: asyncpg.Pool) -> str | None:
+async def text_order(reads: Reads) -> str | None:
     """The collation to sort text by, where the database's own is not by code point."""
     return None if await reads.fetchval(SORTS_BY_CODE_POINT) else "C"
 
@@ -101,7 +102,8 @@ async def text_order(reads: asyncpg.Pool) -> str | None:
 async def connected(dsn: str, settings: Settings) -> AsyncIterator[Database]:
     engine = write_engine(dsn, settings.write_connections)
     try:
-        async with read_pool(settings.read_database_url or dsn, settings.read_connections) as reads:
+        pool = read_pool(settings.read_database_url or dsn, settings.read_connections)
+        async with reads_from(pool, settings.read_connections) as reads:
             yield Database(reads, engine, async_sessionmaker(engine, expire_on_commit=False))
     finally:
         await engine.dispose()
