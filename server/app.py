@@ -25,13 +25,14 @@ LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
 
 def routes() -> list[BaseRoute]:
     return [
+        # Asked for most, and routes are tried in turn.
+        *graphql.routes(),
         *health.routes,
         *metrics.routes,
         *uploads.routes,
         *downloads.routes,
         *documents.routes,
         *tables.routes,
-        *graphql.routes(),
         Mount("/static", PageFiles()),
     ]
 
