@@ -13,11 +13,12 @@ from typing import Any, cast
 import orjson
 from graphql import GraphQLUnionType
 from obstore.store import MemoryStore
-from sqlalchemy import func, insert, literal_column, select, text, true, union_all
+from sqlalchemy import delete, func, insert, literal_column, select, text, true, union_all
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlmodel import SQLModel
 from starlette.requests import Request
+from strawberry.types import ExecutionResult
 from strawberry.utils.str_converters import capitalize_first
 
 from interchange.imports import Imported, import_tree
@@ -88,10 +89,13 @@ class House:
     services: Services
     files: FileStore = field(default_factory=lambda: FileStore(MemoryStore()))
 
-    async def ask(self, query: str, viewer: Viewer = LOCAL, **variables: Any) -> Answer:
+    async def answer(self, query: str, viewer: Viewer = LOCAL, **variables: Any) -> ExecutionResult:
         app = SimpleNamespace(state=SimpleNamespace(files=self.files))
         context = Context(Request({"type": "http", "app": app}), self.services, viewer)
-        answer = await schema().execute(query, variable_values=variables, context_value=context)
+        return await schema().execute(query, variable_values=variables, context_value=context)
+
+    async def ask(self, query: str, viewer: Viewer = LOCAL, **variables: Any) -> Answer:
+        answer = await self.answer(query, viewer, **variables)
         assert answer.errors is None, answer.errors
         return cast(Answer, json.loads(orjson.dumps(answer.data)))
 
@@ -130,6 +134,13 @@ class House:
         stored = await self.files.put(chunks())
         await self.execute(upsert(table(File)).values(sha256=stored.sha256, size=stored.size).on_conflict_do_nothing())
         return stored.sha256
+
+    async def clear(self) -> None:
+        """Without triggers and foreign keys; truncating so many tables would take longer than most tests."""
+        async with self.services.database.engine.begin() as connection:
+            await connection.execute(text("SET LOCAL session_replication_role = 'replica'"))
+            for emptied in SQLModel.metadata.sorted_tables:
+                await connection.execute(delete(emptied))
 
     async def image(self, *, besides: str = "") -> dict[str, str]:
         """What stands in every table."""
