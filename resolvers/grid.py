@@ -13,6 +13,7 @@ from sqlalchemy import (
     cast,
     func,
     literal,
+    or_,
     select,
     true,
 )
@@ -148,7 +149,8 @@ def _any_value(row: FromClause, which: Any) -> ColumnElement[bool]:
 
 
 def has_expected(row: FromClause) -> ColumnElement[bool]:
-    return _any_value(row, lambda held: held.c.origin != Origin.EMPTY)
+    """A value that a person emptied is known to be none."""
+    return _any_value(row, lambda held: or_(held.c.text.is_not(None), held.c.value.is_not(None)))
 
 
 def is_locked(row: FromClause) -> ColumnElement[bool]:
