@@ -1,0 +1,64 @@
+"""`python -m bench [rates] [import] [size]`: measures all of it, or the parts that are named."""
+
+import asyncio
+from collections.abc import Callable
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bench import importing, rates, size
+from bench.databases import connection, database, postgres, working_directory
+from bench.large import SMALL, fill
+from bench.load import CONNECTIONS, GENERATOR
+from bench.report import report
+
+
+class Part(StrEnum):
+    RATES = "rates"
+    IMPORT = "import"
+    SIZE = "size"
+
+
+async def small(dsn: str) -> str:
+    made = await database(dsn, "small")
+    async with connection(made) as filling:
+        await fill(filling, SMALL)
+    return made
+
+
+def measure_rates(dsn: str, directory: Path, seconds: float) -> bool:
+    print(f"Answers a second: {CONNECTIONS} connections by {GENERATOR}, median of {rates.ROUNDS} rounds", flush=True)
+    return report(rates.compare(asyncio.run(small(dsn)), directory, seconds))
+
+
+def measure_import(dsn: str, directory: Path) -> bool:
+    print(f"An import: median of {importing.ROUNDS}", flush=True)
+    return report(asyncio.run(importing.compare(dsn, directory)))
+
+
+def measure_size(dsn: str, plans: Path | None) -> bool:
+    print("1,000 agents, 20,000 defects, 1,000,000 assessments: the statements of the service", flush=True)
+    return size.report(asyncio.run(size.explanations(dsn)), plans)
+
+
+def main(
+    parts: Annotated[
+        list[Part] | None, typer.Argument(help="What to measure; all of it, where nothing is named.")
+    ] = None,
+    seconds: Annotated[float, typer.Option(help="How long each peer is asked in each round.")] = 3,
+    plans: Annotated[Path | None, typer.Option(help="Write all plans at size to this file.")] = None,
+) -> None:
+    with working_directory() as directory, postgres(directory) as dsn:
+        measures: dict[Part, Callable[[], bool]] = {
+            Part.RATES: lambda: measure_rates(dsn, directory, seconds),
+            Part.IMPORT: lambda: measure_import(dsn, directory),
+            Part.SIZE: lambda: measure_size(dsn, plans),
+        }
+        held = [measures[part]() for part in parts or list(Part)]
+    raise typer.Exit(0 if all(held) else 1)
+
+
+if __name__ == "__main__":
+    typer.run(main)
