@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import sys
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -22,6 +23,11 @@ Keep = Callable[[str, IO[bytes]], None]
 HEAD: Final = 1024
 # Old enough that nobody still writes it.
 LEFTOVER_AGE: Final = timedelta(days=1)
+
+
+# From so many files on, writing out all that any program wrote takes less time than one file after the other. Only Linux
+# waits until that is done.
+MANY: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +181,9 @@ class FileStore:
     def _make_durable(self, digests: list[str]) -> None:
         """An object store answers once it is; in a directory, files and the names that lead to them must be synced."""
         if self._directory is None or not digests:
+            return
+        if len(digests) > MANY and sys.platform == "linux":
+            os.sync()
             return
         files = [self._directory / key_of(digest) for digest in digests]
         for path in (*files, *{file.parent for file in files}, self._directory / "sha256", self._directory):
