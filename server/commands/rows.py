@@ -41,7 +41,7 @@ def import_(benchmark: Benchmark, path: File, format: Format = None, as_json: Js
     if as_json:
         print(orjson.dumps({"added": done.added, "unchanged": done.unchanged}).decode())
     else:
-        print(f"{benchmark}: {done.added} rows added, {done.unchanged} were there")
+        print(f"{benchmark}: rows added: {done.added}, unchanged: {done.unchanged}")
 
 
 @rows.command()
@@ -51,7 +51,7 @@ def export(benchmark: Benchmark, format: Format = None, output: Output = None) -
 
     done = opened(lambda of: export_to(of, benchmark, output, format_of(format, output)))
     if done.lost_empty_texts:
-        typer.echo(f"{benchmark}: {done.lost_empty_texts} empty texts were written as empty cells", err=True)
+        typer.echo(f"{benchmark}: empty texts written as empty cells: {done.lost_empty_texts}", err=True)
 
 
 def format_of(given: str | None, path: Path | None) -> "RowFormat":

@@ -11,8 +11,8 @@ from models.base import AgentKind
 from resolvers.access import Viewer
 from resolvers.row_files import RowFormat
 from resolvers.tables import benchmarks
-from tests.rules.house import House
-from tests.tables.table import ANN, BEN, EMPTY, Answer, Table, field, made
+from tests.rules.house import Answer, House
+from tests.tables.table import ANN, BEN, EMPTY, Table, field, made
 
 IMPORT = """
 mutation M($input: ImportRowsInput!) { importRows(input: $input) {
