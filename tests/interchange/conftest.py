@@ -1,4 +1,4 @@
-"""A service over a database of its own, emptied for every test."""
+"""A service, or a connection, over a database of its own, emptied for every test."""
 
 from collections.abc import AsyncIterator
 
@@ -8,9 +8,11 @@ import pytest_asyncio
 from obstore.store import MemoryStore
 
 from server.app import create_app
+from server.database import write_engine
 from server.files import FileStore
 from server.settings import Settings
 from tests.databases import created
+from tests.interchange.holding import Holding
 from tests.interchange.trees import Service
 
 
@@ -32,3 +34,20 @@ async def running(
 async def service(running: Service) -> Service:
     await running.clear()
     return running
+
+
+@pytest_asyncio.fixture(scope="module")
+async def held(postgres: str, migrated_template: str) -> AsyncIterator[Holding]:
+    async with created(postgres, template=migrated_template) as dsn:
+        engine = write_engine(dsn)
+        try:
+            async with engine.connect() as connection:
+                yield Holding(connection)
+        finally:
+            await engine.dispose()
+
+
+@pytest.fixture
+async def holding(held: Holding) -> Holding:
+    await held.clear()
+    return held

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from obstore.store import MemoryStore
-from sqlalchemy import Select, delete, literal_column, select, text, union_all
+from sqlalchemy import delete, literal_column, select, text, union_all
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlmodel import SQLModel
 
 from interchange.export import Exported, export
-from interchange.imports import Imported, import_tree
+from interchange.imports import Imported, adopt, import_tree, read
 from models import Agent, Assessment, Attempt, Case, Defect, File, Suite
 from models.assessments import IDENTITY
 from models.base import AssessmentStatus, table
@@ -51,6 +51,9 @@ class Holding:
 
     async def take(self, root: Path, name: str = "tree") -> Imported:
         return await import_tree(self.connection, root, name, batch=self.files.batch)
+
+    async def adopt(self, root: Path) -> Imported:
+        return await adopt(self.connection, await read(root.resolve(), self.files.batch), actor="ann")  # noqa: ASYNC240
 
     async def write(self, root: Path, name: str | None = None) -> Exported:
         return await export(self.connection, self.files, root, tree=name)
@@ -123,7 +126,7 @@ class Holding:
 
     async def versions(self) -> list[Any]:
         """Every row with the transaction that wrote it last: the same as long as nothing was written."""
-        written: list[Select[Any]] = [
+        written: list[Any] = [
             select(
                 literal_column(f"'{t.name}'"),
                 literal_column("ctid::text").label("place"),
@@ -143,4 +146,5 @@ class Holding:
 
 
 def bytes_of(root: Path) -> dict[str, bytes]:
+    """The files below a directory, which need not be there."""
     return {path.relative_to(root).as_posix(): path.read_bytes() for path in sorted(root.rglob("*")) if path.is_file()}

@@ -2,19 +2,15 @@
 
 import random
 import runpy
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-import pytest_asyncio
 from sqlalchemy import select
 
 from interchange.files import TreeFiles
 from interchange.registry import read_registry
 from models.base import ManifestState
 from resolvers.confirming import confirm, register
-from server.database import write_engine
-from tests.databases import created
 from tests.interchange.building import sha256
 from tests.interchange.holding import Holding, agents, bytes_of
 
@@ -23,23 +19,6 @@ KNOWN = range(80)
 # Other trees in every run; the name of a failed test tells which one it was.
 FURTHER = random.sample(range(1_000, 1_000_000), 8)
 Tree = runpy.run_path(str(CASES / "trees.py"))["Tree"]
-
-
-@pytest_asyncio.fixture(scope="module")
-async def held(postgres: str, migrated_template: str) -> AsyncIterator[Holding]:
-    async with created(postgres, template=migrated_template) as dsn:
-        engine = write_engine(dsn)
-        try:
-            async with engine.connect() as connection:
-                yield Holding(connection)
-        finally:
-            await engine.dispose()
-
-
-@pytest.fixture
-async def holding(held: Holding) -> Holding:
-    await held.clear()
-    return held
 
 
 def built(seed: int, directory: Path) -> Path:

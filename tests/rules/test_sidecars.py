@@ -42,7 +42,7 @@ CODES = {
 
 
 def record(slot: str = "sound", **changes: Any) -> Object:
-    bound = {"case_index": SLOTS.index(slot), "judge_detected": False}
+    bound: Object = {"case_index": SLOTS.index(slot), "judge_detected": False}
     if slot in RESULTS:
         bound["result_sha256"] = digest_json(RESULTS[slot])
     return assessment(**{**bound, **changes})

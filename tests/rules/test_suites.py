@@ -80,7 +80,7 @@ async def test_an_archive_becomes_a_suite_of_the_api(
     assert answer["suite"] == {"suiteId": "first", "keeper": "API", "state": "COMPLETE", "caseCount": 2}
     [warning] = answer["warnings"]
     assert (warning["code"], warning["assessmentIndex"]) == ("UNKNOWN_ATTEMPT", 1)
-    assert not list(temporary.iterdir())
+    assert is_empty(temporary)
     await desk.assert_sound()
 
 
@@ -130,6 +130,10 @@ async def test_a_tree_alone_changes_its_suite(desk: House, root: Path) -> None:
     assert len(await stored(desk) - held) == 1
 
 
+def is_empty(directory: Path) -> bool:
+    return not list(directory.iterdir())
+
+
 def without(files: dict[str, bytes], *names: str) -> dict[str, bytes]:
     return {name: data for name, data in files.items() if name not in names}
 
@@ -171,7 +175,7 @@ async def test_nothing_stays_of_an_archive_that_is_refused(desk: House, root: Pa
     assert str(temporary) not in answer["message"]
     assert await desk.image() == before
     assert await stored(desk) == held
-    assert not list(temporary.iterdir())
+    assert is_empty(temporary)
 
 
 async def test_an_archive_that_was_not_sent_is_refused(desk: House) -> None:
