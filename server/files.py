@@ -25,8 +25,8 @@ HEAD: Final = 1024
 LEFTOVER_AGE: Final = timedelta(days=1)
 
 
-# From so many files on, writing out all that any program wrote takes less time than one file after the other. Only Linux
-# waits until that is done.
+# From so many files on, writing out what all programs wrote takes less time than one file after the other.
+# Only Linux waits until that is done.
 MANY: Final = 100
 
 
