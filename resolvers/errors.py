@@ -16,6 +16,12 @@ class Subject:
     key: int | str
 
 
+class Named(str):
+    """A part of a path that a caller made up, and finds again as it was written."""
+
+    __slots__ = ()
+
+
 class RuleError(Exception):
     """Nothing was written. The message is for the caller."""
 

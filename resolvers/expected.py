@@ -9,7 +9,7 @@ from sqlalchemy.dialects.postgresql import insert
 from models import ExpectedValue
 from models.base import AgentKind, ExpectedOutputChange, FieldType, JsonText, Origin, ReasonCode
 from resolvers.acting import Acting
-from resolvers.errors import Conflict, InvalidInput, NotFound, Subject
+from resolvers.errors import Conflict, InvalidInput, Named, NotFound, Subject
 from resolvers.forms import require_storable
 from resolvers.sql import among, sent
 from resolvers.tables import field_types, locked_rows, revisions, rows, shared, told, topic, values
@@ -46,12 +46,17 @@ async def edit_fields(
     return await _edit(acting, benchmark, row_pk, expected_revision, field_edits(given, emptied, types))
 
 
-def field_edits(given: Mapping[str, Any], emptied: Sequence[str], types: Mapping[str, FieldType]) -> Edits:
+def field_edits(
+    given: Mapping[str, Any],
+    emptied: Sequence[str],
+    types: Mapping[str, FieldType],
+    path: tuple[str, ...] = ("fields",),
+) -> Edits:
     named = {**given, **dict.fromkeys(emptied)}
     if not named:
-        raise InvalidInput("At least one field must be given.", ("fields",), ReasonCode.INVALID_FIELD)
+        raise InvalidInput("At least one field must be given.", path, ReasonCode.INVALID_FIELD)
     if fault := fault_of(named, types):
-        raise InvalidInput(fault[1], ("fields", fault[0]), ReasonCode.INVALID_FIELD)
+        raise InvalidInput(fault[1], (*path, Named(fault[0])), ReasonCode.INVALID_FIELD)
     return {
         **{name: (None, written(value)) for name, value in given.items()},
         **dict.fromkeys(emptied, (None, None)),

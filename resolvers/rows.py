@@ -131,7 +131,7 @@ def _expected(
     place: int, row: RowGiven, kind: AgentKind, types: Mapping[str, FieldType]
 ) -> dict[str, tuple[str | None, str | None]]:
     """What a person expects of a new row: nothing, a text, or fields."""
-    path = ("rows", str(place))
+    path: tuple[str, ...] = ("rows", str(place))
     unfit = row.fields if kind == AgentKind.CONVERSATION else row.text
     if unfit is not None:
         name = "expected_fields" if kind == AgentKind.CONVERSATION else "expected_text"
@@ -143,13 +143,10 @@ def _expected(
         return {TEXT: (row.text, None)}
     if row.fields is None:
         return {}
+    path = (*path, "expected_fields")
     if not isinstance(row.fields, dict):
-        message = "The expected fields are an object by their names."
-        raise InvalidInput(message, (*path, "expected_fields"), ReasonCode.INVALID_FIELD)
-    try:
-        return dict(field_edits(row.fields, (), types)) if row.fields else {}
-    except InvalidInput as fault:
-        raise fault.within(*path) from None
+        raise InvalidInput("The expected fields are an object by their names.", path, ReasonCode.INVALID_FIELD)
+    return dict(field_edits(row.fields, (), types, path)) if row.fields else {}
 
 
 def _require_input(value: str | None, path: tuple[str, ...]) -> None:

@@ -22,7 +22,7 @@ from models import Suite as Suites
 from models import Track as Tracks
 from models.base import ExistingGroundTruth
 from resolvers import errors
-from resolvers.errors import Subject
+from resolvers.errors import Named, Subject
 from schema.access import ApiToken
 from schema.agents import Agent, Defect
 from schema.assessments import Assessment
@@ -66,7 +66,7 @@ def node_of(subject: Subject) -> Node:
 
 def graphql_path(path: Iterable[str]) -> list[str]:
     """Where a value stands in the input, by the names of the graph."""
-    return [to_camel_case(part) for part in path]
+    return [part if isinstance(part, Named) else to_camel_case(part) for part in path]
 
 
 class _InvalidInput(strawberry.ExceptionHandler[errors.InvalidInput, InvalidInput]):

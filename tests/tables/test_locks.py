@@ -240,7 +240,7 @@ async def test_a_revision_that_is_not_there_yet_is_a_conflict(table: Table) -> N
         ({"text": "t", "fields": [field("total", "1")]}, []),
         ({"fields": []}, []),
         ({"text": "t"}, ["text"]),
-        ({"fields": [field("other", "1")]}, ["fields", "other"]),
+        ({"fields": [field("other_name", "1")]}, ["fields", "other_name"]),
         ({"fields": [field("total", 1)]}, ["fields", "total"]),
         ({"fields": [field("total", "\0")]}, ["fields", "total"]),
         ({"fields": [field("total", "1"), field("total", "2")]}, ["fields", "1", "name"]),
