@@ -13,6 +13,7 @@ from models.benchmarks import (
     RowFile,
     Track,
 )
+from models.changes import BenchmarkChange
 from models.reviews import DiscoveryProtocol, ProtocolAgent, ProtocolDefect, ReviewClaim, TrialSuite
 from models.suites import Attempt, Case, Suite, SuiteAgent, SuiteFile
 from models.trees import File, ImportWarning, Tree, TreeFile
@@ -25,6 +26,7 @@ __all__ = [
     "AssessmentChange",
     "Attempt",
     "Benchmark",
+    "BenchmarkChange",
     "BenchmarkField",
     "BenchmarkRow",
     "Case",
