@@ -32,17 +32,22 @@ class Exported:
     notes: list[Fault] = field(default_factory=list)
 
 
-async def export(connection: AsyncConnection, store: Store, root: Path, *, tree: str | None = None) -> Exported:
-    """Write a tree over whatever lies at `root`. Raises Barred before anything is written."""
+async def export(
+    connection: AsyncConnection, store: Store, root: Path, *, tree: str | None = None, only: Collection[str] = ()
+) -> Exported:
+    """Write a tree over whatever lies at `root`, or `only` what is about these agents.
+
+    Raises Barred before anything is written.
+    """
     root = await asyncio.to_thread(root.resolve)
     await connection.execution_options(isolation_level="REPEATABLE READ")
     async with connection.begin():
         await hold_files(connection)
         try:
-            held = await contents(connection, tree)
+            held = await contents(connection, tree, only)
         except Fault as fault:
             raise Barred([fault]) from fault
-        decided = await decide(held, root, store)
+        decided = await decide(held, root, store, is_whole=not only)
         changed, barring = await asyncio.to_thread(differing, root, decided.files)
         faults = [*decided.faults, *barring, *await lost(decided.files, changed, store)]
         if faults:

@@ -1,21 +1,36 @@
 """What the database holds of one tree, and of what the API keeps, as it stands at one moment."""
 
 from collections import defaultdict
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import ColumnElement, Row, and_, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from interchange.reading import Fault
-from models import Agent, Assessment, Case, Defect, DefectRevision, Observation, Suite, SuiteFile, Tree, TreeFile
+from interchange.reading import Fault, shown
+from interchange.registry import REGISTRY
+from models import (
+    Agent,
+    Assessment,
+    Case,
+    Defect,
+    DefectRevision,
+    Observation,
+    Suite,
+    SuiteAgent,
+    SuiteFile,
+    Tree,
+    TreeFile,
+)
 from models.base import AssessmentStatus, Keeper, ManifestState, Provenance, ReasonCode, table
 from resolvers.agents import known
 from resolvers.sql import among
 from resolvers.suites import accepted
 
 agents, defects, revisions, observations = table(Agent), table(Defect), table(DefectRevision), table(Observation)
-suites, cases, assessments, suite_files = table(Suite), table(Case), table(Assessment), table(SuiteFile)
+suites, suite_agents, suite_files = table(Suite), table(SuiteAgent), table(SuiteFile)
+cases, assessments = table(Case), table(Assessment)
 trees, tree_files = table(Tree), table(TreeFile)
 
 
@@ -48,6 +63,7 @@ class HeldSuite:
     suite_id: str
     keeper: Keeper
     is_legacy: bool
+    agents: frozenset[str]
     directory: str
     # Digests by path below its directory: what the API keeps, and artifacts of whoever keeps it.
     documents: dict[str, str]
@@ -64,12 +80,27 @@ class Contents:
     suites: list[HeldSuite]
 
 
-async def contents(connection: AsyncConnection, tree: str | None) -> Contents:
-    """Of the tree of this name, or of the only one. Raises a Fault where that does not tell which."""
+async def contents(connection: AsyncConnection, tree: str | None, only: Collection[str] = ()) -> Contents:
+    """Of the tree of this name, or of the only one; of `only` these agents, where some are named.
+
+    Raises a Fault where that does not tell which.
+    """
     tree_id = await _tree(connection, tree)
     rows = await connection.execute(select(tree_files).where(tree_files.c.tree_id == tree_id))
     documents = {row.path: row.sha256 for row in rows}
-    return Contents(documents, await _agents(connection, tree_id), await _suites(connection, tree_id))
+    agents, suites = await _agents(connection, tree_id), await _suites(connection, tree_id)
+    return _about(only, Contents(documents, agents, suites)) if only else Contents(documents, agents, suites)
+
+
+def _about(names: Collection[str], held: Contents) -> Contents:
+    agents = [agent for agent in held.agents if agent.agent_id in names]
+    if unknown := sorted(set(names) - {agent.agent_id for agent in agents}):
+        raise Fault(ReasonCode.UNKNOWN_AGENT, f"no agent here is called {', '.join(map(shown, unknown))}")
+    suites = [suite for suite in held.suites if not suite.agents.isdisjoint(names)]
+    places = (*(agent.unit_path for agent in agents if agent.unit_path), *(suite.directory for suite in suites))
+    starts = tuple(f"{place}/" for place in places if place)
+    documents = {path: sha256 for path, sha256 in held.documents.items() if path.startswith((REGISTRY.path, *starts))}
+    return Contents(documents, agents, suites)
 
 
 async def _tree(connection: AsyncConnection, name: str | None) -> int | None:
@@ -145,12 +176,13 @@ async def _suites(connection: AsyncConnection, tree_id: int | None) -> list[Held
     found = rows.all()
     keys = [row.id for row in found]
     documents, artifacts = await _documents(connection, keys), await _artifacts(connection, keys)
-    standing = await _standing(connection, keys)
+    standing, named = await _standing(connection, keys), await _named(connection, keys)
     return [
         HeldSuite(
             suite_id=row.suite_id,
             keeper=row.keeper,
             is_legacy=row.provenance == Provenance.LEGACY,
+            agents=frozenset(named[row.id]),
             directory=row.directory or "",
             documents=documents[row.id],
             artifacts=artifacts[row.id],
@@ -158,6 +190,14 @@ async def _suites(connection: AsyncConnection, tree_id: int | None) -> list[Held
         )
         for row in found
     ]
+
+
+async def _named(connection: AsyncConnection, suite_pks: list[int]) -> dict[int, set[str]]:
+    columns = (suite_agents.c.suite_pk, suite_agents.c.agent_id)
+    held: dict[int, set[str]] = defaultdict(set)
+    for suite_pk, agent_id in await connection.execute(select(*columns).where(among(columns[0], suite_pks))):
+        held[suite_pk].add(agent_id)
+    return held
 
 
 async def _documents(connection: AsyncConnection, suite_pks: list[int]) -> dict[int, dict[str, str]]:

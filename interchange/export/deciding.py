@@ -61,15 +61,17 @@ def _above(path: str) -> list[str]:
     return ["/".join(parts[:count]) for count in range(1, len(parts))]
 
 
-async def decide(held: Contents, root: Path, store: Store) -> Decided:
-    """`root` is what the tree will be written over, if it is there."""
-    return await _Deciding(held, root, store).decide()
+async def decide(held: Contents, root: Path, store: Store, *, is_whole: bool = True) -> Decided:
+    """`root` is what the tree will be written over, if it is there; a part of it is added to what lies there."""
+    return await _Deciding(held, root, store, is_whole=is_whole).decide()
 
 
 class _Deciding:
-    def __init__(self, held: Contents, root: Path, store: Store) -> None:
+    def __init__(self, held: Contents, root: Path, store: Store, *, is_whole: bool) -> None:
         self._held, self._store = held, store
         self._target = TreeFiles(root)
+        if not is_whole and not self._target.is_absent(REGISTRY):
+            held.documents.pop(REGISTRY.path, None)
         self._decided = Decided()
 
     async def decide(self) -> Decided:

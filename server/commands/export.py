@@ -11,23 +11,26 @@ if TYPE_CHECKING:
 
 Directory = Annotated[Path, typer.Argument(file_okay=False, help="A project tree to write over, or a new directory.")]
 Name = Annotated[str | None, typer.Option("--as", metavar="NAME", help="Which tree, where there are several.")]
+Agents = Annotated[
+    list[str] | None, typer.Option("--agent", metavar="ID", help="Write only what is about this agent; repeat it.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Say what was written as JSON.")]
 
 
 @app.command("export")
-def export_(directory: Directory, name: Name = None, as_json: Json = False) -> None:
+def export_(directory: Directory, name: Name = None, agents: Agents = None, as_json: Json = False) -> None:
     """Write a project tree: what was read of it, and what the API added."""
     from server.opening import opened
 
-    tell(opened(lambda of: export_to(of, directory, name)), directory, as_json)
+    tell(opened(lambda of: export_to(of, directory, name, agents or [])), directory, as_json)
 
 
-async def export_to(of: "Opened", directory: Path, name: str | None) -> "Exported":
+async def export_to(of: "Opened", directory: Path, name: str | None, only: list[str]) -> "Exported":
     from interchange.export import Barred, export
     from server.refusal import Fault, Refusal
 
     try:
-        return await export(of.connection, of.files, directory, tree=name)
+        return await export(of.connection, of.files, directory, tree=name, only=only)
     except Barred as barred:
         raise Refusal(*(Fault(str(directory), fault.code, fault.message) for fault in barred.faults)) from barred
     except OSError as error:

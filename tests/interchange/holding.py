@@ -55,8 +55,8 @@ class Holding:
     async def adopt(self, root: Path) -> Imported:
         return await adopt(self.connection, await read(root.resolve(), self.files.batch), actor="ann")  # noqa: ASYNC240
 
-    async def write(self, root: Path, name: str | None = None) -> Exported:
-        return await export(self.connection, self.files, root, tree=name)
+    async def write(self, root: Path, name: str | None = None, *only: str) -> Exported:
+        return await export(self.connection, self.files, root, tree=name, only=only)
 
     @asynccontextmanager
     async def acting(self, actor: str = "reviewer-9") -> AsyncIterator[Acting]:

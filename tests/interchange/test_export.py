@@ -25,6 +25,7 @@ from tests.interchange.building import (
     MANIFEST,
     REGISTRY,
     SIDECAR,
+    SOURCE,
     SUITE,
     UNIT,
     assessment,
@@ -85,6 +86,10 @@ async def registered(holding: Holding, agent_id: str, name: str | None = None, f
 
 def statuses(root: Path) -> dict[Path, os.stat_result]:
     return {path: path.stat() for path in root.rglob("*")}
+
+
+def plan_agent(agent_id: str) -> Any:
+    return {"agent_id": agent_id, "case_count": 1, "source_sha256": SOURCE}
 
 
 def read(path: Path) -> Any:
@@ -554,3 +559,33 @@ async def test_a_mode_that_somebody_set_stays(holding: Holding, root: Path) -> N
     await holding.write(root)
 
     assert (root / MANIFEST).stat().st_mode & 0o777 == 0o640
+
+
+async def test_what_is_about_one_agent_is_written_alone(holding: Holding, root: Path, tmp_path: Path) -> None:
+    write(root / "resources/agents/02-gamma/agent.toml", 'agent_id = "gamma"\n')
+    entry = '[[agents]]\nagent_id = "gamma"\npath = "resources/agents/02-gamma"\n'
+    write(root / REGISTRY, (root / REGISTRY).read_text() + entry)
+    write_suite(root, directory="results/others", suite_id="others", agents=[plan_agent("gamma")])
+    await holding.take(root)
+    for name in ("beta", "../up"):
+        await registered(holding, name)
+    source, copy = bytes_of(root), tmp_path / "copy"
+
+    await holding.write(copy, None, "alpha")
+    one = bytes_of(copy)
+    await holding.write(copy, None, "beta")
+
+    assert {path: source[path] for path in one} == one
+    assert not [path for path in one if "gamma" in path or "others" in path]
+    assert {MANIFEST, SIDECAR, f"{SUITE}/plan.json"} <= one.keys()
+    assert bytes_of(copy).keys() - one.keys() == {"resources/agents/beta/agent.toml"}
+    assert (copy / REGISTRY).read_text().startswith((root / REGISTRY).read_text())
+    await holding.write(copy, None, "alpha")
+    assert 'agent_id = "beta"' in (copy / REGISTRY).read_text()
+
+
+async def test_an_agent_that_is_not_there_is_named(holding: Holding, root: Path, tmp_path: Path) -> None:
+    await holding.take(root)
+
+    with pytest.raises(Barred, match="no agent here is called beta"):
+        await holding.write(tmp_path / "copy", None, "alpha", "beta")
