@@ -51,11 +51,9 @@ def unit_identity(unit: Path) -> str:
 
 def _source_digest(files: TreeFiles, unit: str) -> str | None:
     """None for a source that has no digest: a missing unit, or one with a link that leaves it."""
-    if not (files.root / unit).is_dir():
-        return None
     try:
-        return files.source_digest(unit)
-    except Fault:
+        return files.source_digest(unit) if (files.root / unit).is_dir() else None
+    except (Fault, OSError):
         return None
 
 

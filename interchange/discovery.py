@@ -1,13 +1,14 @@
 """Where a tree keeps its Suites: directories with a plan and events, wherever under results/."""
 
 import os
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from interchange.reading import Fault, shown
 from models.base import ReasonCode
-from resolvers.forms import storable_text
+from resolvers.forms import SHORT_PATH, storable_path
 
 RESULTS = "results"
 PLAN = "plan.json"
@@ -30,10 +31,11 @@ class SuiteDirectory:
 
 def find_suites(root: Path) -> Iterator[SuiteDirectory]:
     """In the order of their paths; neither links nor Suites nor traces are entered."""
-    if (root / RESULTS).is_symlink():
-        yield _unavailable(RESULTS, "is a link, which is not followed")
+    try:
+        folders = _outermost(root)
+    except Fault as fault:
+        yield SuiteDirectory(RESULTS, fault)
         return
-    folders = [RESULTS] if (root / RESULTS).is_dir() else []
     while folders:
         folder = folders.pop()
         try:
@@ -52,11 +54,24 @@ def find_suites(root: Path) -> Iterator[SuiteDirectory]:
         folders.extend(f"{folder}/{entry.name}" for entry in reversed(inner) if entry.is_dir(follow_symlinks=False))
 
 
+def _outermost(root: Path) -> list[str]:
+    """None where no Suite is; raises where that cannot be said, so that nobody takes them for gone."""
+    try:
+        mode = os.lstat(root / RESULTS).st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as error:
+        raise Fault(ReasonCode.UNAVAILABLE_SUITE, f"{RESULTS}: cannot be looked at") from error
+    if stat.S_ISLNK(mode):
+        raise Fault(ReasonCode.UNAVAILABLE_SUITE, f"{RESULTS}: is a link, which is not followed")
+    return [RESULTS] if stat.S_ISDIR(mode) else []
+
+
 def _suite(folder: str, is_linked: bool) -> SuiteDirectory:
     if is_linked:
         return _unavailable(folder, f"{PLAN} and {EVENTS} must be files, not links")
-    if storable_text(folder) is None:
-        return _unavailable(folder, "the name of the directory must be UTF-8")
+    if storable_path(folder) is None:
+        return _unavailable(folder, f"the path of the directory must be {SHORT_PATH}")
     return SuiteDirectory(folder)
 
 

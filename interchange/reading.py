@@ -1,5 +1,6 @@
 """Files that other programs write: opened only inside their directory, only when regular, only up to a limit."""
 
+import errno
 import hashlib
 import os
 import stat
@@ -19,6 +20,8 @@ _CHUNK = MIB
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 # A FIFO or device must never block whoever opens it.
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+# Said of a place where nothing stands; of any other nobody knows.
+_NOTHING = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG)
 
 Signature = tuple[int, int, int, int, int]
 
@@ -74,9 +77,9 @@ def exists(root: Path, place: Place) -> bool:
     """Whether anything stands there, a link that leads nowhere and what may not be looked at included."""
     try:
         os.lstat(root / place.directory / place.name)
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-    except (OSError, ValueError):
+    except OSError as error:
+        return error.errno not in _NOTHING
+    except ValueError:
         return True
     return True
 

@@ -11,7 +11,7 @@ from interchange.files import TreeFiles
 from interchange.reading import Fault, Place
 from interchange.records import KeptFile, Notice
 from models.base import ReasonCode
-from resolvers.forms import SHORT_TEXT, identity, storable_text, text
+from resolvers.forms import SHORT_PATH, SHORT_TEXT, identity, storable_path, text
 
 REGISTRY = Place("", "resources/registry.toml")
 
@@ -62,8 +62,8 @@ def locate_unit(root: Path, path: Any) -> str:
     target = Path(os.path.realpath(root / name))
     if name.startswith("/") or not target.is_relative_to(root) or target == root:
         raise Fault(ReasonCode.PATH_ESCAPE, "path must lead to a directory inside the tree")
-    if (unit := storable_text(target.relative_to(root).as_posix())) is None:
-        raise Fault(ReasonCode.INVALID_FIELD, "path must lead to a directory whose name is UTF-8")
+    if (unit := storable_path(target.relative_to(root).as_posix())) is None:
+        raise Fault(ReasonCode.INVALID_FIELD, f"path must lead to a directory whose path is {SHORT_PATH}")
     return unit
 
 

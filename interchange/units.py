@@ -15,7 +15,7 @@ from interchange.reading import Fault, Place, copy, resolve, shown
 from interchange.registry import REGISTRY, locate_unit
 from interchange.sources import GROUND_TRUTH, source_digest, source_files
 from models.base import ReasonCode
-from resolvers.forms import storable_text
+from resolvers.forms import SHORT_PATH, storable_path
 
 _DOCKERIGNORE = ".dockerignore"
 _IGNORED = f"/{GROUND_TRUTH}/"
@@ -86,8 +86,8 @@ def _path_inside(root: Path, unit: Path) -> str:
     if not unit.is_relative_to(root) or unit == root:
         raise Fault(ReasonCode.PATH_ESCAPE, "the unit must be a directory inside the tree")
     inner = unit.relative_to(root).as_posix()
-    if storable_text(inner) is None:
-        raise Fault(ReasonCode.INVALID_FIELD, f"{shown(inner)}: the path of the unit must be UTF-8")
+    if storable_path(inner) is None:
+        raise Fault(ReasonCode.INVALID_FIELD, f"{shown(inner)}: the path of the unit must be {SHORT_PATH}")
     return inner
 
 

@@ -14,8 +14,13 @@ GREATEST_INTEGER = 2**31 - 1
 MOST_RECORDS = 10_000
 # Several of them together must fit into one entry of an index, which holds some 2,700 bytes.
 LONGEST_IDENTITY = 500
+# A path in a tree is a key as well, with the name of a document behind it.
+LONGEST_PATH = 2_000
 SHORT_TEXT = f"nonempty text of at most {LONGEST_IDENTITY} bytes"
+SHORT_PATH = f"UTF-8 of at most {LONGEST_PATH} bytes"
 
+# The driver takes the two ends of Python's time for infinity, which no clock showed.
+_ENDLESS = (datetime.min, datetime.max)
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _UNFIT = re.compile("[\0\ud800-\udfff]")
 _INSTANT = re.compile(r"[0-9W-]+[Tt ][0-9:.,]+(?:[Zz]|[+-][0-9:]+)")
@@ -37,6 +42,11 @@ def identity(value: Any) -> str | None:
     return found if found is not None and len(found.encode()) <= LONGEST_IDENTITY else None
 
 
+def storable_path(value: str) -> str | None:
+    """A path that records are kept under."""
+    return value if storable_text(value) is not None and len(value.encode()) <= LONGEST_PATH else None
+
+
 def sha256(value: Any) -> str | None:
     return value if isinstance(value, str) and _SHA256.fullmatch(value) else None
 
@@ -51,9 +61,10 @@ def instant(value: Any) -> datetime | None:
     if not isinstance(value, str) or not _INSTANT.fullmatch(value):
         return None
     try:
-        return datetime.fromisoformat(value.upper()).astimezone(UTC)
+        found = datetime.fromisoformat(value.upper()).astimezone(UTC)
     except (ValueError, OverflowError):
         return None
+    return None if found.replace(tzinfo=None) in _ENDLESS else found
 
 
 def objects(value: Any, most: int = MOST_RECORDS) -> list[dict[str, Any]] | None:

@@ -8,6 +8,8 @@ from typing import NewType
 import strawberry
 from strawberry.types.scalar import ScalarDefinition
 
+from resolvers.forms import instant
+
 Sha256 = NewType("Sha256", str)
 BigInt = NewType("BigInt", int)
 
@@ -25,10 +27,9 @@ def read_digest(value: object) -> str:
 def read_instant(value: object) -> datetime.datetime:
     if not isinstance(value, str) or not INSTANT.fullmatch(value):
         raise ValueError("a DateTime is an RFC 3339 instant with an offset, such as 2026-10-02T12:00:00Z")
-    try:
-        return datetime.datetime.fromisoformat(value.upper()).astimezone(datetime.UTC)
-    except (ValueError, OverflowError):
-        raise ValueError("a DateTime is an instant that exists, such as 2026-10-02T12:00:00Z") from None
+    if (found := instant(value)) is None:
+        raise ValueError("a DateTime is an instant that exists, such as 2026-10-02T12:00:00Z")
+    return found
 
 
 def write_instant(value: datetime.datetime) -> str:

@@ -15,13 +15,13 @@ from sqlalchemy import (
     exists,
     func,
     insert,
-    or_,
     select,
     update,
 )
 
 from interchange.records import AttemptRecord, SuiteFault, SuiteRecord
 from interchange.store.assessments import store_sidecar
+from interchange.store.faults import mark_faulty
 from interchange.store.session import Import
 from interchange.store.staging import drop, merge, stage
 from models import Assessment, Attempt, Case, Suite, SuiteAgent, SuiteFile
@@ -75,8 +75,9 @@ async def store_suites(
             kept.append(record)
         elif row.content_sha256 != record.content_sha256:
             session.leave("This Suite", row.tree_id, suite_id=record.suite_id)
-    faulty = await _mark_faulty(session, faults)
-    await _retire(session, {record.suite_id for record in records} | faulty)
+    sound = {record.suite_id for record in records}
+    faulty = await mark_faulty(session, faults, sound)
+    await _retire(session, sound | faulty)
     return kept
 
 
@@ -221,24 +222,6 @@ async def _unbind_lost_attempts(session: Import, pk: int, tries: FromClause) -> 
         )
         .values(status=AssessmentStatus.REFUSED, reason=ReasonCode.UNKNOWN_ATTEMPT, echo=False, attempt_pk=None)
     )
-
-
-async def _mark_faulty(session: Import, faults: Sequence[SuiteFault]) -> set[str]:
-    """A Suite read before that cannot be told now stays, with its fault; answers the identities so marked."""
-    if session.tree_id is None:
-        return set()
-    marked: set[str] = set()
-    for fault in faults:
-        which = or_(suites.c.suite_id == fault.suite_id, among(suites.c.directory, fault.directories))
-        rows = await session.connection.execute(
-            select(suites.c.id, suites.c.suite_id, suites.c.fault).where(suites.c.tree_id == session.tree_id, which)
-        )
-        found = rows.all()
-        marked.update(row.suite_id for row in found)
-        new = [row.id for row in found if row.fault != fault.code]
-        session.touched_suites.update(new)
-        await session.connection.execute(update(suites).where(among(suites.c.id, new)).values(fault=fault.code))
-    return marked
 
 
 async def _retire(session: Import, present: set[str]) -> None:
