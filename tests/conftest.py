@@ -12,7 +12,7 @@ from server.files import file_store
 from server.migrations import migrate
 from server.postgres import embedded
 from server.settings import Settings
-from tests.databases import created, name_of
+from tests.databases import created, empty, name_of
 from tests.live import serving
 
 
@@ -48,11 +48,17 @@ async def migrated_template(postgres: str) -> AsyncIterator[str]:
         yield name_of(dsn)
 
 
-@pytest.fixture
-async def database(postgres: str, migrated_template: str) -> AsyncIterator[str]:
-    """The DSN of a new database with all tables and no rows."""
+@pytest.fixture(scope="session")
+async def reused_database(postgres: str, migrated_template: str) -> AsyncIterator[str]:
     async with created(postgres, template=migrated_template) as dsn:
         yield dsn
+
+
+@pytest.fixture
+async def database(reused_database: str) -> str:
+    """The DSN of a database with all tables and no rows."""
+    await empty(reused_database)
+    return reused_database
 
 
 @pytest.fixture(scope="session")
