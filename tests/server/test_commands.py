@@ -118,10 +118,11 @@ def test_a_tree_that_says_the_same_as_the_api_is_no_rival(assay: Assay, tree: Pa
 def test_a_log_of_before_there_were_plans_brings_its_suite(assay: Assay, tmp_path: Path) -> None:
     log = write(tmp_path / "results.json", LEGACY)
 
-    done = assay("import", "--log", log)
+    done, again = assay("import", "--log", log), assay("import", "--log", log)
 
     document = json.loads(assay("overview", "--json").output)
     assert done.exit_code == 0
+    assert "nothing new" in again.output
     assert document["totals"] == {"suite_count": 1, "agent_count": 1, "case_count": 2, "completed_case_count": 0}
 
 
