@@ -32,7 +32,7 @@ from engine.limits import Limits, require_few_roots
 from engine.mapping import ASKED
 from engine.plans import Recent
 from engine.reading import Context, Document, Engine, Plan
-from engine.references import Ref
+from engine.references import Present, Ref
 from engine.select import COLLATION
 
 DOCUMENTS = 500_000
@@ -87,6 +87,8 @@ class Executor(StrawberryGraphQLCoreExecutionContext):
             return self._root(return_type, info, path)
         if isinstance(result, Ref):
             return self._one(return_type, field_details_list, info, path, result)
+        if isinstance(result, Present) and result:
+            return self._present(field_details_list, info, path, result)
         if isinstance(result, list) and any(isinstance(item, Ref) for item in result):
             return self._all(return_type, field_details_list, info, path, result)
         return super().complete_value(return_type, field_details_list, info, path, result, position_context)
@@ -139,6 +141,12 @@ class Executor(StrawberryGraphQLCoreExecutionContext):
         return spliced(
             await self.engine.all(self.plan, place, references, values, self.context_value), return_type, _named(info)
         )
+
+    async def _present(
+        self, details: FieldDetailsList, info: GraphQLResolveInfo[Any], path: Path, references: Present
+    ) -> orjson.Fragment:
+        texts = await self._each(self._place(details, info, path), references)
+        return orjson.Fragment(f"[{','.join(filter(None, texts))}]")
 
     def _place(self, details: FieldDetailsList, info: GraphQLResolveInfo[Any], path: Path) -> Selected:
         keys = tuple(key for key in path.as_list() if isinstance(key, str))

@@ -43,9 +43,18 @@ class Ref:
         return backing.name
 
 
+class Present(list[Ref]):
+    """Rows that a resolver knew of; those that are gone by the time of reading are left out."""
+
+
 def ref(type_: type[T], key: int | str | None = None) -> T:
     """A reference, typed as what it will be in the answer."""
     return typed(T, Ref(type_, key))
+
+
+def present(type_: type[T], keys: Iterable[int | str]) -> list[T]:
+    """References to those of these rows that are still there."""
+    return typed(list[T], Present(Ref(type_, key) for key in keys))
 
 
 def single(selection: Selection, field: Selected, type_: GraphQLObjectType) -> ColumnElement[Any]:

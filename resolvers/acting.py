@@ -11,18 +11,21 @@ from models.base import table
 
 # What readers can listen to.
 OVERVIEW = "overview"
+# With the key of one: see resolvers.tables.topic.
+BENCHMARK = "benchmark"
 # What every process listens to, for the database itself announces it: see migration 0004.
 TOKENS = "tokens"
 
 
 def channel(topic: str) -> str:
-    return f"assay_{topic}"
+    """A topic can be about one of many, as `benchmark:7` is: they share a channel, in which the rest is told."""
+    return f"assay_{topic.partition(':')[0]}"
 
 
 async def announce(connection: AsyncConnection, topics: Iterable[str]) -> None:
     """Tells every process. A commit that announces holds a lock over all of the server: do it after the real one."""
     for topic in sorted(topics):
-        await connection.execute(select(func.pg_notify(channel(topic), "")))
+        await connection.execute(select(func.pg_notify(channel(topic), topic.partition(":")[2])))
 
 
 @dataclass(slots=True)

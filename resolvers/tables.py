@@ -11,7 +11,7 @@ from sqlalchemy import Row, func, select, update
 
 from models import Benchmark, BenchmarkField, BenchmarkRow, Cell, ExpectedRevision, ExpectedValue, Track
 from models.base import ExpectedOutputChange, FieldType, table
-from resolvers.acting import Acting
+from resolvers.acting import BENCHMARK, Acting
 from resolvers.errors import Conflict, NotFound, Subject
 from resolvers.sql import among
 
@@ -53,7 +53,7 @@ async def changed(acting: Acting, benchmark: Row[Any], **changes: Any) -> None:
 
 
 def topic(benchmark_pk: int) -> str:
-    return f"benchmark:{benchmark_pk}"
+    return f"{BENCHMARK}:{benchmark_pk}"
 
 
 async def locked_rows(acting: Acting, benchmark_pk: int, row_pks: Iterable[int]) -> set[int]:

@@ -3,11 +3,16 @@ from contextlib import aclosing
 from typing import Protocol
 
 import strawberry
+from sqlalchemy import BigInteger
 from strawberry.types import Info
 
+from engine.errors import InvalidArgument
 from engine.references import ref
+from engine.rows import key_of
 from models.base import Role
 from resolvers.acting import OVERVIEW
+from resolvers.changes import TableChange
+from schema.benchmark_changes import BenchmarkChange, shown
 from schema.overview import BenchmarkOverview
 from schema.roles import subscription
 
@@ -19,6 +24,10 @@ class Context(Protocol):
         """Once at the start, then after changes: not more than once a second, and never missing the last."""
         ...
 
+    def table_changes(self, benchmark_pk: int) -> AsyncGenerator[TableChange, None]:
+        """What changed in a benchmark since the one before; ends with the benchmark, or at once without one."""
+        ...
+
 
 @strawberry.type
 class Subscription:
@@ -27,3 +36,16 @@ class Subscription:
         async with aclosing(info.context.changes(OVERVIEW)) as changes:
             async for _ in changes:
                 yield ref(BenchmarkOverview)
+
+    @subscription(Role.VIEWER, description="The first event, and one after a gap, says resync: read the table anew.")
+    async def benchmark_changes(
+        self, info: Info[Context, None], benchmark_id: strawberry.ID
+    ) -> AsyncGenerator[BenchmarkChange, None]:
+        key = int(key_of("Benchmark", BigInteger(), benchmark_id, ("benchmarkId",)))
+        is_there = False
+        async with aclosing(info.context.table_changes(key)) as changes:
+            async for change in changes:
+                is_there = True
+                yield shown(key, change)
+        if not is_there:
+            raise InvalidArgument("there is no such benchmark", ("benchmarkId",))

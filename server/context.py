@@ -14,6 +14,7 @@ from starlette.websockets import WebSocket
 
 from resolvers.access import Viewer
 from resolvers.acting import TOKENS, Acting
+from resolvers.changes import TableChange
 from server.access import viewer_of
 from server.database import Database
 from server.files import FileStore
@@ -110,6 +111,9 @@ class Context:
 
     def changes(self, topic: str) -> AsyncGenerator[None, None]:
         return self.services.feeds[topic].changes()
+
+    def table_changes(self, benchmark_pk: int) -> AsyncGenerator[TableChange, None]:
+        return self.services.tables.changes(benchmark_pk)
 
     def _tell(self, topics: set[str]) -> None:
         # The database announces tokens by itself; here it must have happened before the answer goes out.

@@ -22,18 +22,19 @@ LOST: Final = (*UNREACHABLE, DatabaseUnavailable)
 class Listener:
     """Calls whoever wants to hear of a channel, and of having been deaf: then anything may have been announced.
 
-    `is_live` says whether silence means that nothing happened. A connection that broke off unnoticed is found out by
-    asking something now and then.
+    They are told what the announcement is about; nothing means that it may be about each. `is_live` says whether
+    silence means that nothing happened. A connection that broke off unnoticed is found out by asking something now
+    and then.
     """
 
     def __init__(self, connect: Callable[[], Awaitable[asyncpg.Connection]]) -> None:
         self._connect = connect
-        self._heard: dict[str, Callable[[], None]] = {}
+        self._heard: dict[str, Callable[[str], None]] = {}
         self.is_live = False
         # Another one once anything was committed in this cluster.
         self.snapshot = ""
 
-    def on(self, channel: str, heard: Callable[[], None]) -> None:
+    def on(self, channel: str, heard: Callable[[str], None]) -> None:
         self._heard[channel] = heard
 
     async def run(self) -> None:
@@ -61,7 +62,7 @@ class Listener:
                 await connection.add_listener(channel, self._hear)
             self.is_live = not lost.is_set()
             for heard in self._heard.values():
-                heard()
+                heard("")
             while not lost.is_set():
                 await self._ask(connection)
                 with suppress(TimeoutError):
@@ -75,5 +76,5 @@ class Listener:
         async with asyncio.timeout(PATIENCE):
             self.snapshot = await connection.fetchval("SELECT pg_current_snapshot()::text")
 
-    def _hear(self, _connection: Any, _pid: int, channel: str, _payload: str) -> None:
-        self._heard[channel]()
+    def _hear(self, _connection: Any, _pid: int, channel: str, subject: str) -> None:
+        self._heard[channel](subject)

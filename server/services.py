@@ -5,12 +5,13 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from resolvers.acting import OVERVIEW, TOKENS, channel
+from resolvers.acting import BENCHMARK, OVERVIEW, TOKENS, channel
 from server.changes import Feed, Herald, OverviewWatch
 from server.database import Database, connector
 from server.door import Door
 from server.listening import Listener
 from server.settings import Settings
+from server.watching import TableWatch
 
 
 @dataclass(frozen=True)
@@ -19,6 +20,7 @@ class Services:
     door: Door
     herald: Herald
     feeds: Mapping[str, Feed]
+    tables: TableWatch
 
 
 @asynccontextmanager
@@ -27,11 +29,13 @@ async def services(database: Database, dsn: str, settings: Settings) -> AsyncIte
     door = Door(database.engine, listener, is_local=settings.is_local)
     herald = Herald(database.engine)
     overview = OverviewWatch(database.engine, listener)
-    listener.on(channel(TOKENS), door.forget)
-    listener.on(channel(OVERVIEW), overview.hear)
-    tasks = [asyncio.create_task(each.run()) for each in (listener, door, herald, overview)]
+    tables = TableWatch(database.engine)
+    listener.on(channel(TOKENS), lambda _: door.forget())
+    listener.on(channel(OVERVIEW), lambda _: overview.hear())
+    listener.on(channel(BENCHMARK), tables.hear)
+    tasks = [asyncio.create_task(each.run()) for each in (listener, door, herald, overview, tables)]
     try:
-        yield Services(database, door, herald, {OVERVIEW: overview.feed})
+        yield Services(database, door, herald, {OVERVIEW: overview.feed}, tables)
     finally:
         for task in tasks:
             task.cancel()
