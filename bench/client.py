@@ -3,6 +3,7 @@
 import asyncio
 import sys
 from time import perf_counter
+from typing import cast
 from urllib.parse import urlsplit
 
 import uvloop
@@ -22,9 +23,9 @@ class Asking(asyncio.Protocol):
         self.done = asyncio.get_running_loop().create_future()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self.transport = transport
-        transport.write(self.request)
+        # uvloop's transports are none of asyncio's classes.
+        self.transport = cast(asyncio.Transport, transport)
+        self.transport.write(self.request)
 
     def data_received(self, data: bytes) -> None:
         if self.missing:

@@ -54,7 +54,7 @@ def by_wrk(wrk: str, target: Target, seconds: float) -> float:
 def by_client(target: Target, seconds: float) -> float:
     command = [sys.executable, "-m", "bench.client", target.url, str(seconds), target.body or ""]
     root = Path(__file__).parent.parent
-    run = subprocess.run(command, capture_output=True, text=True, check=False, cwd=root)  # noqa: S603
+    run = subprocess.run(command, capture_output=True, text=True, check=False, cwd=root, timeout=seconds + 60)  # noqa: S603
     if run.returncode:
         raise LoadError(run.stderr)
     return float(run.stdout)
