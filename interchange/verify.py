@@ -16,6 +16,7 @@ from sqlalchemy import (
     select,
     true,
     tuple_,
+    union_all,
 )
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -23,13 +24,15 @@ from interchange.digests import digest_json
 from interchange.discovery import PLAN
 from interchange.documents import Undecodable, load_object
 from models import Agent, Assessment, Attempt, Case, Defect, DefectRevision, DefectSuite, File, Suite, SuiteAgent
+from models import SuiteFile as SuiteFiles
 from models import TreeFile as TreeFiles
 from models.base import AssessmentStatus, table
 from resolvers.judgement import differences
 
 agents, defects, revisions = table(Agent), table(Defect), table(DefectRevision)
 suites, suite_agents, cases, attempts = table(Suite), table(SuiteAgent), table(Case), table(Attempt)
-assessments, defect_suites, files, tree_files = table(Assessment), table(DefectSuite), table(File), table(TreeFiles)
+assessments, defect_suites = table(Assessment), table(DefectSuite)
+files, tree_files, suite_files = table(File), table(TreeFiles), table(SuiteFiles)
 
 ROWS_AT_ONCE: Final = 500
 
@@ -213,19 +216,22 @@ async def _digest(store: Bytes, sha256: str, size: int) -> str:
 
 
 async def _provenance(connection: AsyncConnection, store: Bytes) -> AsyncIterator[Difference]:
-    rows = await connection.execute(
-        select(suites.c.suite_id, suites.c.provenance_sha256, tree_files.c.sha256, files.c.size)
-        .join(tree_files, tree_files.c.tree_id == suites.c.tree_id)
-        .join(files, files.c.sha256 == tree_files.c.sha256)
-        .where(
-            tree_files.c.path == func.concat(suites.c.directory, "/", PLAN),
-            suites.c.fault.is_(None),
-            suites.c.retired_at.is_(None),
-        )
+    of_tree = _plans(tree_files, tree_files.c.tree_id == suites.c.tree_id).where(
+        tree_files.c.path == func.concat(suites.c.directory, "/", PLAN)
     )
-    for suite_id, provenance, sha256, size in rows:
+    of_api = _plans(suite_files, suite_files.c.suite_pk == suites.c.id).where(suite_files.c.path == PLAN)
+    for suite_id, provenance, sha256, size in await connection.execute(union_all(of_tree, of_api)):
         if await _provenance_of(store, sha256, size) not in (provenance, None):
             yield Difference(f"suites/{suite_id}", "DIGEST_DIFFERS", "provenance_sha256 is not that of the kept plan")
+
+
+def _plans(documents: FromClause, belongs: ColumnElement[bool]) -> Select[Any]:
+    return (
+        select(suites.c.suite_id, suites.c.provenance_sha256, documents.c.sha256, files.c.size)
+        .join(documents, belongs)
+        .join(files, files.c.sha256 == documents.c.sha256)
+        .where(suites.c.fault.is_(None), suites.c.retired_at.is_(None))
+    )
 
 
 async def _provenance_of(store: Bytes, sha256: str, size: int) -> str | None:

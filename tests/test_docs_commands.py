@@ -29,6 +29,9 @@ LEGACY = [
 ]
 
 
+SIDECAR = "results/suites/weekly-2026-09-14/ground_truth/assessments.json"
+
+
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
     tree = tmp_path / "tree"
@@ -40,6 +43,10 @@ def tree(tmp_path: Path) -> Path:
     (tree / "path" / "to" / "results.json").write_text(json.dumps(LEGACY))
     (tree / "path" / "to" / "record.json").write_text("{}")
     (tree / "path" / "to" / "evidence.zip").write_bytes(b"PK")
+    sidecar = json.loads((ROOT / SIDECAR).read_bytes())
+    (tree / "path" / "to" / "sidecar.json").write_text(
+        json.dumps({**sidecar, "assessments": sidecar["assessments"][:1]})
+    )
     return tree
 
 

@@ -2,7 +2,8 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -24,6 +25,7 @@ suites = table(Suite)
 
 PLACE = Place("", SIDECAR)
 PATH = ("file_sha256",)
+IDENTITY = ("agent_id", "case_index", "attempt_id", "ground_truth_id")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +38,10 @@ class SidecarImport:
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """What a sidecar claims about the Suite that it names, and what claims nothing."""
+    """What the records of a sidecar claim about the Suite that it names, and which claim nothing."""
 
     suite_id: str
+    document: list[Object]
     records: Sequence[SidecarRecord]
     notices: list[Notice]
 
@@ -54,14 +57,25 @@ async def take_sidecar(acting: Acting, store: Store, digest: str) -> SidecarImpo
 
 
 async def check_sidecar(connection: AsyncConnection, data: bytes) -> list[Verdict]:
-    """What `take_sidecar` would answer to each record, in their order."""
+    """What `take_sidecar` would make of each record, in their order."""
     claims = await _claims(data)
     await _suite(connection, claims.suite_id)
-    formless = [
-        Verdict(notice.assessment_index or 0, code=notice.code, message=notice.message) for notice in claims.notices
-    ]
-    verdicts = await check_claims(connection, claims.suite_id, claims.records)
-    return sorted([*formless, *verdicts], key=lambda verdict: verdict.index)
+    faults = {
+        notice.assessment_index: Verdict(notice.assessment_index or 0, code=notice.code, message=notice.message)
+        for notice in claims.notices
+    }
+    verdicts = {verdict.index: verdict for verdict in await check_claims(connection, claims.suite_id, claims.records)}
+    firsts: dict[tuple[Any, ...], Verdict] = {}
+    found = []
+    for index, record in enumerate(claims.document):
+        if index in faults:
+            found.append(faults[index])
+            continue
+        # One verdict for each identity, at its first record: the others share it, and write nothing of their own.
+        identity = tuple(record.get(name) for name in IDENTITY)
+        first = firsts.setdefault(identity, verdicts.get(index) or Verdict(index))
+        found.append(replace(first, index=index, created=first.created and first.index == index))
+    return found
 
 
 async def _claims(data: bytes) -> Claims:
@@ -74,7 +88,8 @@ async def _claims(data: bytes) -> Claims:
 def _read(data: bytes) -> Claims:
     sidecar = sidecar_at(PLACE, data)
     suite_id = _suite_id(sidecar)
-    return Claims(suite_id, *claims_at(PLACE, suite_id, records_at(PLACE, sidecar)))
+    records = records_at(PLACE, sidecar)
+    return Claims(suite_id, records, *claims_at(PLACE, suite_id, records))
 
 
 def _suite_id(sidecar: Object) -> str:

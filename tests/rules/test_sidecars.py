@@ -142,13 +142,16 @@ async def test_records_are_accepted_and_told_apart(ground: House) -> None:
 
 async def test_equal_records_count_once_and_different_ones_not_at_all(ground: House) -> None:
     twin = record("retried", rationale="A different opinion.")
-    sidecar = sidecar_of(record(), record(), record("retried"), twin, record("retried"))
+    sidecar = sidecar_of(record(), record(), record("retried"), twin, record("retried"), {})
 
+    check = await checked(ground, sidecar)
     answer = await imported(ground, sidecar)
 
     assert (answer["accepted"], answer["unchanged"]) == (1, 0)
-    [warning] = answer["warnings"]
-    assert (warning["code"], warning["assessmentIndex"]) == ("CONFLICTING_ASSESSMENTS", 2)
+    told = [(warning["assessmentIndex"], warning["code"]) for warning in answer["warnings"]]
+    assert told == [(2, "CONFLICTING_ASSESSMENTS"), (5, "INVALID_FIELD")]
+    conflicts = [(index, False, "CONFLICTING_ASSESSMENTS") for index in (2, 3, 4)]
+    assert check == [(0, True, None), (1, False, None), *conflicts, (5, False, "INVALID_FIELD")]
     assert len(await standing(ground)) == 1
 
 

@@ -9,6 +9,7 @@ import obstore
 import pytest
 from sqlalchemy import select
 
+from interchange.verify import verify
 from models import Attempt, Suite
 from models.base import Role, table
 from resolvers.access import Viewer
@@ -224,3 +225,13 @@ async def test_a_plan_without_cases_is_a_suite(desk: House, tmp_path: Path) -> N
     answer = await imported(desk, tarred(files_of(tmp_path / "small")))
 
     assert answer["suite"] == {"suiteId": "small", "keeper": "API", "state": "PLANNED", "caseCount": 0}
+
+
+async def test_verifying_finds_a_plan_that_is_not_the_suite_s(desk: House, root: Path) -> None:
+    await imported(desk, zipped(files_of(suite_in(root))))
+
+    await desk.execute("UPDATE suites SET provenance_sha256 = repeat('0', 64)")
+
+    async with desk.connection() as connection:
+        found = [difference async for difference in verify(connection, desk.files)]
+    assert [(each.place, each.code) for each in found] == [("suites/first", "DIGEST_DIFFERS")]
