@@ -8,6 +8,7 @@ from pathlib import Path
 from threading import Event
 from typing import IO, Final, TypeVar
 
+from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -48,6 +49,8 @@ class Imported:
 async def undisturbed(connection: AsyncConnection, work: Callable[[], Awaitable[Done]]) -> Done:
     """Reading and storing in one transaction: what is kept meanwhile is not swept before rows name it."""
     async with connection.begin():
+        # Reading takes as long as it takes.
+        await connection.execute(text("SET LOCAL idle_in_transaction_session_timeout = 0"))
         await hold_files(connection)
         done = await work()
     if done is not None and done.changed:

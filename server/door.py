@@ -26,7 +26,10 @@ PULSE: Final = 1.0
 PATIENCE: Final = 10.0
 
 UNAUTHORIZED: Final = 4401
+RESTART: Final = 1012
 TRY_AGAIN: Final = 1013
+# The codes that close sockets, as errors say them.
+WORDS: Final = {UNAUTHORIZED: "UNAUTHENTICATED", RESTART: "UNAVAILABLE", TRY_AGAIN: "UNAVAILABLE"}
 
 FAILURES: Final = (*UNREACHABLE, DatabaseUnavailable, SQLAlchemyError)
 
@@ -36,6 +39,7 @@ NOT_HELD = "The token is unknown, expired or revoked."
 REVOKED = "The token was revoked."
 SHUT = "A bearer token is needed from now on."
 UNEXAMINED = "The database cannot be reached."
+STOPPING = "The server is stopping."
 
 
 class Unauthorized(Exception):
@@ -130,6 +134,10 @@ class Door:
         stay.bind(viewer)
         self._doubt.set()
 
+    def end_all(self, reason: str = STOPPING, code: int = RESTART) -> None:
+        for stay in [stay for stay in self._stays if stay.viewer]:
+            stay.end(reason, code)
+
     async def run(self) -> None:
         """Examines who stays when tokens changed, and writes down which were used."""
         loop = asyncio.get_running_loop()
@@ -144,7 +152,7 @@ class Door:
             except FAILURES as error:
                 log.warning("tokens_unexamined", error=str(error))
             if loop.time() - examined > PATIENCE:
-                self._end_all(UNEXAMINED, TRY_AGAIN)
+                self.end_all(UNEXAMINED, TRY_AGAIN)
 
     async def write_uses(self) -> None:
         due = {
@@ -184,10 +192,6 @@ class Door:
         # Who came while the database was asked is examined next.
         elif token in asked and token not in held:
             stay.end(REVOKED)
-
-    def _end_all(self, reason: str, code: int) -> None:
-        for stay in [stay for stay in self._stays if stay.viewer]:
-            stay.end(reason, code)
 
     async def _shut(self) -> bool:
         if self._is_shut or not self._is_local:

@@ -24,7 +24,7 @@ from strawberry.types import ExecutionResult
 from strawberry.types.graphql import OperationType
 
 from server.access import viewer_of
-from server.door import UNAUTHORIZED, Door, Unauthorized
+from server.door import UNAUTHORIZED, WORDS, Door, Unauthorized
 from server.negotiation import EVENT_STREAM, GRAPHQL_RESPONSE, JSON, answer_type, asks_for_page, prefers_stream
 from server.pages import page
 from server.streams import EventStream, TextSocket, authorization_of, close, farewell
@@ -132,7 +132,7 @@ class GraphQLView(GraphQL[Any, None]):
             door.settle(stay, viewer_of(request))
             await response(request.scope, request.receive, send)
         if stay.code is not None:
-            await send(farewell(stay.reason))
+            await send(farewell(stay.reason, WORDS[stay.code]))
 
     async def on_ws_connect(self, context: Any) -> Any:
         if self.door is not None:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 import uvicorn
+from starlette.applications import Starlette
 
 from resolvers.access import any_holds
 from server.app import create_app
@@ -58,17 +59,26 @@ def address(listener: socket.socket) -> str:
 
 
 class Service(uvicorn.Server):
-    """Says where it is once it answers."""
+    """Says where it is once it answers, and ends what would stay open before it waits for the rest."""
+
+    def __init__(self, config: uvicorn.Config, app: Starlette) -> None:
+        super().__init__(config)
+        self._app = app
 
     async def startup(self, sockets: Sequence[socket.socket] | None = None) -> None:
         await super().startup(sockets=list(sockets or []))
         for listener in sockets or ():
             print(f"GraphiQL: {address(listener)}/graphql", flush=True)
 
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._app.state.services.door.end_all()
+        await super().shutdown(sockets)
+
 
 def service(settings: Settings, dsn: str, tree: Followed | None) -> Service:
+    app = create_app(settings, dsn, tree)
     config = uvicorn.Config(
-        create_app(settings, dsn, tree),
+        app,
         loop="uvloop",
         http="httptools",
         ws_max_size=MAX_BODY_BYTES,
@@ -78,7 +88,7 @@ def service(settings: Settings, dsn: str, tree: Followed | None) -> Service:
         server_header=False,
         timeout_graceful_shutdown=settings.shutdown_seconds,
     )
-    return Service(config)
+    return Service(config, app)
 
 
 async def prepare(settings: Settings, dsn: str, *, with_demo: bool, tree: Followed | None) -> None:

@@ -28,9 +28,9 @@ async def close(send: Send, code: int, reason: str) -> None:
         await send({"type": "websocket.close", "code": code, "reason": reason})
 
 
-def farewell(reason: str) -> Message:
+def farewell(reason: str, code: str) -> Message:
     """The end of a stream, told as an error of its operation."""
-    error = {"message": reason, "extensions": {"code": "UNAUTHENTICATED"}}
+    error = {"message": reason, "extensions": {"code": code}}
     told = EVENTS.encode_event("next", orjson.dumps({"errors": [error]}).decode())
     return {"type": "http.response.body", "body": (told + EVENTS.encode_complete()).encode(), "more_body": False}
 
