@@ -60,6 +60,7 @@ class Assessment(SQLModel, table=True):
         Index(None, "defect_pk", "reviewed_at"),
         Index(None, "attempt_pk", "defect_pk"),
         Index(None, "suite_pk", "id"),
+        Index(None, "suite_pk", "reviewed_at"),
         Index(None, "agent_id", "defect_id"),
         Index(None, "attempt_id"),
         Index(None, "reviewed_at"),

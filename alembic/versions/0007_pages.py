@@ -12,6 +12,7 @@ INDEXES = {
     "assessments": (
         ("attempt_pk", "defect_pk"),
         ("suite_pk", "id"),
+        ("suite_pk", "reviewed_at"),
         ("attempt_id",),
         ("keeper", "id"),
     ),

@@ -74,7 +74,7 @@ authors = Table(
     "authors",
     metadata,
     Column("id", BigInteger, primary_key=True),
-    Column("name", Text, nullable=False),
+    Column("name", Text, nullable=False, unique=True),
     Column("born", Integer),
     Column("closed_at", TIMESTAMP(timezone=True)),
 )

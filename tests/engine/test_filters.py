@@ -91,7 +91,9 @@ def leaf(operands: st.SearchStrategy[Any], *words: str) -> st.SearchStrategy[dic
 
 
 instants = st.integers(-1, 7).map(lambda seconds: (START + timedelta(seconds=seconds)).isoformat())
-text = leaf(st.sampled_from(TEXTS), "eq", "ne", "in", "contains", "startsWith")
+WORDS = "eq", "ne", "in", "contains", "startsWith"
+text = leaf(st.sampled_from(TEXTS), *WORDS)
+name = leaf(st.sampled_from(["Anna", "Bo", "Cyril", "B"]), *WORDS)
 whole = leaf(st.integers(1998, 2004), "eq", "in", "gt", "gte", "lt", "lte")
 leaves = {
     "title": text,
@@ -102,7 +104,7 @@ leaves = {
     "addedAt": leaf(instants, "gt", "gte", "lt", "lte"),
     "reviews": leaf(st.integers(0, 4), "eq", "in", "gt", "lte"),
     "author": st.fixed_dictionaries(
-        {}, optional={"name": text, "born": leaf(st.integers(1901, 1903), "eq", "gt", "lte", "in")}
+        {}, optional={"name": name, "born": leaf(st.integers(1901, 1903), "eq", "gt", "lte", "in")}
     ),
 }
 fields = st.fixed_dictionaries({}, optional={name: st.none() | each for name, each in leaves.items()})
