@@ -121,8 +121,7 @@ class _Deciding:
         for defect in agent.defects:
             for path, digest in defect.evidence.items():
                 self._decided.put(f"{unit}/{GROUND_TRUTH}/{path}", digest)
-        has_news = not is_of_tree or any(defect.keeper == Keeper.API for defect in agent.defects)
-        if has_news and (agent.defects or agent.manifest_state == ManifestState.VALID):
+        if agent.defects or agent.manifest_state == ManifestState.VALID:
             kept = await self._kept(place, self._planned(place) or agent.manifest_sha256)
             await self._made(place, lambda: documents.manifest(agent, kept, place))
         return None

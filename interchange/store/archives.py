@@ -3,12 +3,12 @@
 import asyncio
 import posixpath
 import shutil
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from sqlalchemy import Row, select
 
@@ -32,6 +32,8 @@ from resolvers.locks import change_ground
 
 suites, assessments = table(Suite), table(Assessment)
 
+Result = TypeVar("Result")
+
 ARCHIVE: Final = "archive"
 # Where an archive lies while it is read; it goes away with the rest.
 UNPACKED: Final = f"{RESULTS}/{ARCHIVE}"
@@ -51,7 +53,7 @@ async def take_suite(acting: Acting, store: Store, digest: str) -> SuiteImport:
     async with _private_directory() as root:
         await _fetch(store, digest, size, root / ARCHIVE)
         try:
-            reading = await asyncio.to_thread(_read, root, size)
+            reading = await _to_its_end(_read, root, size)
         except Fault as fault:
             raise refusal(fault, ("archive_sha256",)) from fault
         return await _stored(acting, store, root, reading)
@@ -64,7 +66,16 @@ async def _private_directory() -> AsyncIterator[Path]:
         yield Path(root)
     finally:
         # Not even a cancelled request leaves anything behind.
-        await asyncio.shield(asyncio.to_thread(shutil.rmtree, root))
+        await _to_its_end(shutil.rmtree, root)
+
+
+async def _to_its_end(work: Callable[..., Result], *given: Any) -> Result:
+    """A thread goes on when its request is cancelled, so that the files it works on must stay until it ends."""
+    thread = asyncio.ensure_future(asyncio.to_thread(work, *given))
+    try:
+        return await asyncio.shield(thread)
+    finally:
+        await asyncio.wait([thread])
 
 
 async def _fetch(store: Store, digest: str, size: int, target: Path) -> None:
@@ -100,7 +111,7 @@ async def _stored(acting: Acting, store: Store, root: Path, reading: SuiteReadin
         _require_equal(record, row)
         return _done(row.id, False, reading, await check_claims(connection, record.suite_id, record.sidecar))
     kept = list(files_of(record))
-    await asyncio.to_thread(_keep, store, root, kept)
+    await _to_its_end(_keep, store, root, kept)
     await store_files(connection, kept)
     pk = await _store(acting, _placed(record, row), row)
     verdicts = await record_claims(acting, record.suite_id, record.sidecar)

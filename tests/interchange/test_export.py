@@ -19,7 +19,7 @@ from interchange.store.archives import take_suite
 from models import Defect
 from models.base import ReasonCode, table
 from resolvers import revising
-from resolvers.confirming import confirm, register, retire
+from resolvers.confirming import confirm, register, retire, revise
 from server.files import key_of
 from tests.interchange.building import (
     MANIFEST,
@@ -589,3 +589,38 @@ async def test_an_agent_that_is_not_there_is_named(holding: Holding, root: Path,
 
     with pytest.raises(Barred, match="no agent here is called beta"):
         await holding.write(tmp_path / "copy", None, "alpha", "beta")
+
+
+async def test_what_the_api_retired_is_no_longer_named(holding: Holding, root: Path) -> None:
+    await holding.take(root)
+    await confirmed(holding)
+    await holding.write(root)
+    await holding.take(root)
+    [(digest,)] = await holding.rows(
+        select(table(Defect).c.ground_truth_sha256).where(table(Defect).c.defect_id == "new")
+    )
+    async with holding.acting() as acting:
+        await retire(acting, "alpha", "new", digest)
+
+    done = await holding.write(root)
+
+    assert done.written == [MANIFEST]
+    assert [each["id"] for each in read(root / MANIFEST)["defects"]] == ["defect-0"]
+
+
+async def test_what_the_api_revised_takes_the_place_of_its_old_record(holding: Holding, root: Path) -> None:
+    await holding.take(root)
+    await confirmed(holding)
+    await holding.write(root)
+    await holding.take(root)
+    [(digest,)] = await holding.rows(
+        select(table(Defect).c.ground_truth_sha256).where(table(Defect).c.defect_id == "new")
+    )
+    finding = await holding.finding("new", title="Another title")
+    async with holding.acting() as acting:
+        await revise(acting, "alpha", "new", digest, finding)
+
+    done = await holding.write(root)
+
+    assert done.written == [MANIFEST]
+    assert [each["title"] for each in read(root / MANIFEST)["defects"]] == [defect()["title"], "Another title"]

@@ -1,14 +1,18 @@
 """importSuite: an archive becomes a Suite of the API, or nothing of it stays."""
 
+import asyncio
 import os
 import tempfile
+import threading
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import obstore
 import pytest
 from sqlalchemy import select
 
+from interchange.archives import unpack
+from interchange.store import archives
 from interchange.verify import verify
 from models import Attempt, Suite
 from models.base import Role, table
@@ -235,3 +239,30 @@ async def test_verifying_finds_a_plan_that_is_not_the_suite_s(desk: House, root:
     async with desk.connection() as connection:
         found = [difference async for difference in verify(connection, desk.files)]
     assert [(each.place, each.code) for each in found] == [("suites/first", "DIGEST_DIFFERS")]
+
+
+async def test_nothing_stays_of_a_request_that_was_cancelled(
+    desk: House, root: Path, temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The thread that unpacks goes on for a while, and is waited for."""
+    begun, going_on = threading.Event(), threading.Event()
+
+    def slowly(archive: IO[bytes], size: int, target: Path) -> None:
+        begun.set()
+        assert going_on.wait(30)
+        unpack(archive, size, target)
+
+    monkeypatch.setattr(archives, "unpack", slowly)
+    digest = await desk.send(zipped(files_of(suite_in(root))))
+    before = await desk.image()
+    request = asyncio.create_task(desk.act("importSuite", {"archiveSha256": digest}))
+    await asyncio.to_thread(begun.wait, 30)
+
+    request.cancel()
+    await asyncio.sleep(0)
+    going_on.set()
+    await asyncio.wait([request])
+
+    assert request.cancelled()
+    assert is_empty(temporary)
+    assert await desk.image() == before
