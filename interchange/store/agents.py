@@ -1,6 +1,6 @@
 """Agents and their defects, from a tree's records into the tables."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,14 +18,14 @@ agents, defects, revisions, observations = table(Agent), table(Defect), table(De
 async def store_agents(session: Import, records: Sequence[AgentRecord]) -> None:
     """Bring the agents of a readable registry in step; those that it no longer names are retired."""
     standing = await _standing(session, records)
-    kept: list[tuple[int, AgentRecord]] = []
+    ours: list[AgentRecord] = []
     for record in records:
         row = standing.get(record.agent_id)
         if row is None or row.retired_at is not None or session.keeps(row.tree_id):
-            kept.append((await _store_agent(session, record, row), record))
+            ours.append(record)
         elif await _differs(session, record, row):
             session.leave("This agent", row.tree_id, agent_id=record.agent_id)
-    await _store_defects(session, kept)
+    await _store_defects(session, await _store_values(session, ours, standing))
     await _retire(session, {record.agent_id for record in records})
 
 
@@ -63,18 +63,43 @@ def _values(session: Import, record: AgentRecord) -> dict[str, Any]:
     }
 
 
-async def _store_agent(session: Import, record: AgentRecord, row: Row[Any] | None) -> int:
-    values = _values(session, record)
-    if row is None:
-        session.touched_agents.add(record.agent_id)
-        added = insert(agents).values(agent_id=record.agent_id, **values).returning(agents.c.id)
-        return int((await session.connection.execute(added)).scalar_one())
-    if any(row._mapping[name] != value for name, value in values.items()):
-        session.touched_agents.add(record.agent_id)
-        await session.connection.execute(
-            update(agents).where(agents.c.id == row.id).values(updated_at=func.now(), **values)
-        )
-    return int(row.id)
+async def _store_values(
+    session: Import, records: Sequence[AgentRecord], standing: Mapping[str, Row[Any]]
+) -> list[tuple[int, AgentRecord]]:
+    """Write what is new or differs; answers all of them by their keys."""
+    new = [record for record in records if record.agent_id not in standing]
+    known = [(standing[record.agent_id], record) for record in records if record.agent_id in standing]
+    changed = [(row, record) for row, record in known if _is_changed(row, _values(session, record))]
+    session.touched_agents.update(record.agent_id for record in (*new, *(record for _, record in changed)))
+    await _change(session, changed)
+    return [(int(row.id), record) for row, record in known] + await _add(session, new)
+
+
+def _is_changed(row: Row[Any], values: Mapping[str, Any]) -> bool:
+    return any(row._mapping[name] != value for name, value in values.items())
+
+
+async def _change(session: Import, changed: Sequence[tuple[Row[Any], AgentRecord]]) -> None:
+    if not changed:
+        return
+    named: dict[str, Any] = {name: bindparam(f"new_{name}") for name in _values(session, changed[0][1])}
+    await session.connection.execute(
+        update(agents).where(agents.c.id == bindparam("pk")).values(updated_at=func.now(), **named),
+        [
+            {"pk": row.id, **{f"new_{name}": value for name, value in _values(session, record).items()}}
+            for row, record in changed
+        ],
+    )
+
+
+async def _add(session: Import, new: Sequence[AgentRecord]) -> list[tuple[int, AgentRecord]]:
+    if not new:
+        return []
+    keys = await session.connection.execute(
+        insert(agents).returning(agents.c.id, sort_by_parameter_order=True),
+        [{"agent_id": record.agent_id, **_values(session, record)} for record in new],
+    )
+    return list(zip((int(key) for key in keys.scalars()), new, strict=True))
 
 
 async def _differs(session: Import, record: AgentRecord, row: Row[Any]) -> bool:
@@ -140,8 +165,7 @@ def _is_ours(session: Import, defect: Written) -> bool:
 
 
 def is_news(session: Import, defect: Written) -> bool:
-    held, values = defect.held, _defect_values(session, defect)
-    return held is None or any(held._mapping[name] != value for name, value in values.items())
+    return defect.held is None or _is_changed(defect.held, _defect_values(session, defect))
 
 
 async def store_values(session: Import, written: Sequence[Written]) -> list[tuple[int, Written]]:
