@@ -5,13 +5,19 @@ Identity groups are judged whole: a scope must hold all records that claim the s
 defect, or none of them.
 """
 
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
 from sqlalchemy import (
     ColumnElement,
     FromClause,
     Join,
     Select,
     Text,
+    Update,
     and_,
+    bindparam,
     case,
     cast,
     func,
@@ -175,18 +181,36 @@ def differences(scope: ColumnElement[bool]) -> Select[tuple[int]]:
 async def judge(connection: AsyncConnection, scope: ColumnElement[bool]) -> None:
     """Store the verdict of every record in scope. Refusals go first: one record of an identity stands at most."""
     for status in (AssessmentStatus.REFUSED, AssessmentStatus.ACCEPTED):
-        verdict = verdicts(scope).subquery("verdict")
-        await connection.execute(
-            update(assessments)
-            .values(
-                defect_pk=verdict.c.defect_found,
-                attempt_pk=verdict.c.attempt_found,
-                status=verdict.c.status,
-                reason=verdict.c.reason,
-                echo=verdict.c.echo,
-            )
-            .where(assessments.c.id == verdict.c.id, verdict.c.status == status, _differs(verdict))
+        await connection.execute(_judging(scope, status))
+
+
+async def judge_identity(connection: AsyncConnection, identity: Mapping[str, Any]) -> None:
+    """The same for the records of one identity, by its columns."""
+    for judging in _judging_identity():
+        await connection.execute(judging, {f"of_{name}": identity[name] for name in IDENTITY})
+
+
+# Building these takes longer than executing them.
+@cache
+def _judging_identity() -> tuple[Update, Update]:
+    columns = (assessments.c[name] for name in IDENTITY)
+    scope = and_(*(column == bindparam(f"of_{column.name}", type_=column.type) for column in columns))
+    return _judging(scope, AssessmentStatus.REFUSED), _judging(scope, AssessmentStatus.ACCEPTED)
+
+
+def _judging(scope: ColumnElement[bool], status: AssessmentStatus) -> Update:
+    verdict = verdicts(scope).subquery("verdict")
+    return (
+        update(assessments)
+        .values(
+            defect_pk=verdict.c.defect_found,
+            attempt_pk=verdict.c.attempt_found,
+            status=verdict.c.status,
+            reason=verdict.c.reason,
+            echo=verdict.c.echo,
         )
+        .where(assessments.c.id == verdict.c.id, verdict.c.status == status, _differs(verdict))
+    )
 
 
 def _differs(verdict: FromClause) -> ColumnElement[bool]:

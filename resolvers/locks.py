@@ -8,11 +8,10 @@ writes several has their Suites alone. Changers come one after the other: each j
 import hashlib
 from collections.abc import Collection
 
-from sqlalchemy import Select, func, select
+from sqlalchemy import ARRAY, BigInteger, ColumnElement, Text, any_, bindparam, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from resolvers.judgement import agents, defects, suites
-from resolvers.sql import among
 
 # Suite, agent, index, Attempt, defect: as a record claims them.
 Identity = tuple[str, str, int, str, str]
@@ -29,23 +28,35 @@ async def change_ground(connection: AsyncConnection) -> None:
 async def hold(connection: AsyncConnection, identities: Collection[Identity]) -> None:
     is_one = len(set(identities)) == 1
     for identity in identities if is_one else ():
-        await connection.execute(select(func.pg_advisory_xact_lock(_key(identity))))
-    suite_ids, agent_ids, defect_ids = ({identity[place] for identity in identities} for place in (0, 1, 4))
-    its_suites = _in_order(select(suites.c.id).where(among(suites.c.suite_id, sorted(suite_ids))))
-    its_agents = _in_order(select(agents.c.id).where(among(agents.c.agent_id, sorted(agent_ids))))
-    its_defects = _in_order(
-        select(defects.c.id)
-        .join(agents, agents.c.id == defects.c.agent_pk)
-        .where(among(agents.c.agent_id, sorted(agent_ids)), among(defects.c.defect_id, sorted(defect_ids)))
-    )
-    # Of several, the locks would be too many for one transaction. References to the Suites are let in.
-    await connection.execute(its_suites.with_for_update(read=is_one, key_share=not is_one))
-    await connection.execute(its_agents.with_for_update(read=True))
-    await connection.execute(its_defects.with_for_update(read=True, of=defects))
+        await connection.execute(OF_ONE, {"key": _key(identity)})
+        break
+    named = {name: sorted({identity[place] for identity in identities}) for name, place in PLACES.items()}
+    # Of several, the locks would be too many for one transaction.
+    await connection.execute(SHARED_SUITES if is_one else SUITES_ALONE, named)
+    await connection.execute(SHARED_AGENTS, named)
+    await connection.execute(SHARED_DEFECTS, named)
 
 
-def _in_order(rows: Select[tuple[int]]) -> Select[tuple[int]]:
-    return rows.order_by(rows.selected_columns.id)
+def _is_named(identity: ColumnElement[str], name: str) -> ColumnElement[bool]:
+    return identity == any_(bindparam(name, type_=ARRAY(Text())))
+
+
+PLACES = {"suite_ids": 0, "agent_ids": 1, "defect_ids": 4}
+
+OF_ONE = select(func.pg_advisory_xact_lock(bindparam("key", type_=BigInteger())))
+SUITES = select(suites.c.id).where(_is_named(suites.c.suite_id, "suite_ids")).order_by(suites.c.id)
+AGENTS = select(agents.c.id).where(_is_named(agents.c.agent_id, "agent_ids")).order_by(agents.c.id)
+DEFECTS = (
+    select(defects.c.id)
+    .join(agents, agents.c.id == defects.c.agent_pk)
+    .where(_is_named(agents.c.agent_id, "agent_ids"), _is_named(defects.c.defect_id, "defect_ids"))
+    .order_by(defects.c.id)
+)
+SHARED_SUITES = SUITES.with_for_update(read=True)
+# References to them are let in.
+SUITES_ALONE = SUITES.with_for_update(key_share=True)
+SHARED_AGENTS = AGENTS.with_for_update(read=True)
+SHARED_DEFECTS = DEFECTS.with_for_update(read=True, of=defects)
 
 
 def _key(identity: Identity) -> int:

@@ -13,7 +13,7 @@ from resolvers.acting import OVERVIEW, Acting
 from resolvers.decisions import WORDS, Decision
 from resolvers.errors import Conflict, InvalidInput, NotFound, Refused, Subject
 from resolvers.forms import require_text
-from resolvers.judgement import assessments, judge, suites
+from resolvers.judgement import assessments, judge_identity, suites
 from resolvers.locks import hold
 from resolvers.reasons import MESSAGES
 from resolvers.standing import grounds
@@ -44,7 +44,7 @@ async def revise(acting: Acting, key: int, expected_version: int, revision: Revi
         status=AssessmentStatus.REFUSED,
         reason=row.reason or ReasonCode.EXECUTION_INCOMPLETE,
     )
-    await judge(acting.connection, _same_identity(row))
+    await judge_identity(acting.connection, dict(row._mapping))
     await _require_acceptance(acting, row, suite_id)
     return key
 
@@ -54,7 +54,7 @@ async def withdraw(acting: Acting, key: int, expected_version: int, rationale: s
     require_text(rationale, ("rationale",))
     _, row = await _locked(acting, key, expected_version)
     await _change(acting, row, rationale=rationale, status=AssessmentStatus.WITHDRAWN, reason=None)
-    await judge(acting.connection, _same_identity(row))
+    await judge_identity(acting.connection, dict(row._mapping))
     return key
 
 
@@ -105,10 +105,6 @@ async def _change(acting: Acting, row: Row[Any], **values: Any) -> None:
         )
     )
     acting.topics.add(OVERVIEW)
-
-
-def _same_identity(row: Row[Any]) -> Any:
-    return and_(*(assessments.c[name] == row._mapping[name] for name in IDENTITY))
 
 
 async def _require_acceptance(acting: Acting, row: Row[Any], suite_id: str) -> None:

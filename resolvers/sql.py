@@ -11,6 +11,7 @@ from sqlalchemy import (
     FromClause,
     all_,
     any_,
+    bindparam,
     case,
     cast,
     column,
@@ -40,9 +41,23 @@ def _array(column: ColumnElement[Any], values: Iterable[Any]) -> BindParameter[A
 
 def sent(name: str, columns: Mapping[str, TypeEngine[Any]], rows: Sequence[Sequence[Any]]) -> FromClause:
     """Rows sent as one array for each column: the statement stays the same however many there are."""
-    arrays = (literal([row[place] for row in rows], ARRAY(type_)) for place, type_ in enumerate(columns.values()))
+    given = (literal([row[place] for row in rows], ARRAY(type_)) for place, type_ in enumerate(columns.values()))
+    return _unnested(name, columns, given)
+
+
+def to_send(name: str, columns: Mapping[str, TypeEngine[Any]]) -> FromClause:
+    """The same for a statement that is built once: `arrays` gives the rows of each execution."""
+    given = (bindparam(f"{name}_{column}", type_=ARRAY(type_)) for column, type_ in columns.items())
+    return _unnested(name, columns, given)
+
+
+def arrays(name: str, columns: Mapping[str, TypeEngine[Any]], rows: Sequence[Sequence[Any]]) -> dict[str, list[Any]]:
+    return {f"{name}_{column}": [row[place] for row in rows] for place, column in enumerate(columns)}
+
+
+def _unnested(name: str, columns: Mapping[str, TypeEngine[Any]], given: Iterable[BindParameter[Any]]) -> FromClause:
     named = (column(name, type_) for name, type_ in columns.items())
-    return func.unnest(*arrays).table_valued(*named).render_derived(name)
+    return func.unnest(*given).table_valued(*named).render_derived(name)
 
 
 def total(column: ColumnElement[Any]) -> ColumnElement[int]:

@@ -1,9 +1,10 @@
 """What decisions are about, and the assessments that already claim the same."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any
 
-from sqlalchemy import Boolean, DateTime, FromClause, Integer, Row, Text, and_, false, select
+from sqlalchemy import Boolean, DateTime, FromClause, Integer, Result, Row, Select, Text, and_, false, select
 from sqlalchemy.dialects.postgresql import distinct_on
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -12,7 +13,7 @@ from models.assessments import IDENTITY
 from models.base import table
 from resolvers.decisions import Decision, form_fault, identity_fault
 from resolvers.judgement import agents, assessments, attempts, cases, defects, ground, reason, suites
-from resolvers.sql import sent
+from resolvers.sql import arrays, to_send
 
 trial_suites, protocol_agents, protocol_defects = table(TrialSuite), table(ProtocolAgent), table(ProtocolDefect)
 
@@ -36,15 +37,9 @@ COLUMNS: Mapping[str, Any] = {
 }
 
 
-def _given(decisions: Sequence[Decision]) -> FromClause:
+def _given() -> FromClause:
     """The decisions as rows, with the Suites that they name."""
-    rows = []
-    for place, decision in enumerate(decisions):
-        if identity_fault(decision):
-            continue
-        step, fault = form_fault(decision) or (None, None)
-        rows.append((place, *decision.identity, *decision.words, step, fault and fault.code))
-    given = sent("given", COLUMNS, rows)
+    given = to_send("given", COLUMNS)
     return (
         select(*given.c, suites.c.id.label("suite_pk"))
         .join(suites, suites.c.suite_id == given.c.suite_id)
@@ -52,9 +47,29 @@ def _given(decisions: Sequence[Decision]) -> FromClause:
     )
 
 
+def _rows(decisions: Sequence[Decision]) -> Iterator[tuple[Any, ...]]:
+    for place, decision in enumerate(decisions):
+        if identity_fault(decision) is None:
+            step, fault = form_fault(decision) or (None, None)
+            yield place, *decision.identity, *decision.words, step, fault and fault.code
+
+
 async def grounds(connection: AsyncConnection, decisions: Sequence[Decision]) -> dict[int, Row[Any]]:
     """By place: what each decision is about, why it would not count, and whether a protocol froze its revision."""
-    given = _given(decisions)
+    rows = await connection.execute(_grounds(), arrays("given", COLUMNS, list(_rows(decisions))))
+    return {row.place: row for row in rows}
+
+
+async def held(connection: AsyncConnection, decisions: Sequence[Decision]) -> Sequence[Row[Any]]:
+    """The assessments that already claim one of these identities."""
+    rows: Result[Any] = await connection.execute(_held(), arrays("given", COLUMNS, list(_rows(decisions))))
+    return rows.all()
+
+
+# Building these takes longer than executing them.
+@cache
+def _grounds() -> Select[Any]:
+    given = _given()
     frozen = protocol_defects.c.ground_truth_sha256
     joined = (
         ground(given)
@@ -75,32 +90,28 @@ async def grounds(connection: AsyncConnection, decisions: Sequence[Decision]) ->
             ),
         )
     )
-    rows = await connection.execute(
-        select(
-            given.c.place,
-            given.c.suite_pk,
-            defects.c.id.label("defect_pk"),
-            attempts.c.id.label("attempt_pk"),
-            attempts.c.has_report,
-            attempts.c.result_sha256,
-            cases.c.artifact_sha256,
-            frozen.is_not(None).label("frozen"),
-            reason(given, false()).label("reason"),
-            reason(given, false(), frozen, protocol_agents.c.source_sha256).label("frozen_reason"),
-        ).select_from(joined)
-    )
-    return {row.place: row for row in rows}
+    return select(
+        given.c.place,
+        given.c.suite_pk,
+        defects.c.id.label("defect_pk"),
+        attempts.c.id.label("attempt_pk"),
+        attempts.c.has_report,
+        attempts.c.result_sha256,
+        cases.c.artifact_sha256,
+        frozen.is_not(None).label("frozen"),
+        reason(given, false()).label("reason"),
+        reason(given, false(), frozen, protocol_agents.c.source_sha256).label("frozen_reason"),
+    ).select_from(joined)
 
 
-async def held(connection: AsyncConnection, decisions: Sequence[Decision]) -> Sequence[Row[Any]]:
-    """The assessments that already claim one of these identities."""
-    given = _given(decisions)
+@cache
+def _held() -> Select[Any]:
+    given = _given()
     same = and_(*(assessments.c[name] == given.c[name] for name in IDENTITY))
-    rows = await connection.execute(
+    return (
         select(assessments, given.c.suite_id)
         .join(given, same)
         .where(assessments.c.fault_code.is_(None), ~assessments.c.echo)
         .ext(distinct_on(assessments.c.id))
         .order_by(assessments.c.id)
     )
-    return rows.all()

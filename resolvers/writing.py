@@ -2,16 +2,20 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from sqlalchemy import (
     BigInteger,
     Boolean,
     DateTime,
+    Delete,
     FromClause,
     Integer,
     Row,
     Text,
+    Update,
+    bindparam,
     case,
     delete,
     false,
@@ -22,6 +26,7 @@ from sqlalchemy import (
     tuple_,
     update,
 )
+from sqlalchemy.sql.dml import ReturningInsert
 
 from models import ReviewClaim
 from models.assessments import IDENTITY
@@ -29,7 +34,7 @@ from models.base import AssessmentStatus, Keeper, ReasonCode, table
 from resolvers.acting import Acting
 from resolvers.decisions import WORDS, Decision, is_decided
 from resolvers.judgement import assessments
-from resolvers.sql import sent
+from resolvers.sql import arrays, to_send
 
 claims = table(ReviewClaim)
 
@@ -84,48 +89,67 @@ async def write(acting: Acting, writes: Sequence[Write]) -> None:
 
 
 async def _add(acting: Acting, writes: Sequence[Write]) -> None:
-    if not writes:
-        return
-    given = _sent(writes)
-    values = {**{name: given.c[name] for name in IDENTITY}, **_values(acting, given)}
-    rows = select(*values.values()).order_by(given.c.place)
-    added = insert(assessments).from_select(list(values), rows, include_defaults=False)
-    keys = await acting.connection.execute(added.returning(assessments.c.id))
-    # They were counted up in the order of the rows.
-    for write, key in zip(writes, sorted(keys.scalars()), strict=True):
-        write.key = key
+    if writes:
+        keys = await acting.connection.scalars(_adding(), _sent(acting, writes))
+        # They were counted up in the order of the rows.
+        for write, key in zip(writes, sorted(keys), strict=True):
+            write.key = key
 
 
 async def _replace(acting: Acting, writes: Sequence[Write]) -> None:
-    if not writes:
-        return
-    given = _sent(writes)
-    replaced = assessments.c.id == given.c.replaced
-    await acting.connection.execute(update(assessments).where(replaced).values(_values(acting, given)))
+    if writes:
+        await acting.connection.execute(_replacing(), _sent(acting, writes))
 
 
-def _sent(writes: Sequence[Write]) -> FromClause:
-    return sent(
-        "given",
-        COLUMNS,
-        [
-            (
-                place,
-                write.key,
-                write.version,
-                write.trial,
-                write.ground.defect_pk,
-                write.ground.attempt_pk,
-                write.ground.suite_pk,
-                *write.decision.identity[1:],
-                *write.decision.words,
-            )
-            for place, write in enumerate(writes)
-        ],
-    )
+def _sent(acting: Acting, writes: Sequence[Write]) -> dict[str, Any]:
+    rows = [
+        (
+            place,
+            write.key,
+            write.version,
+            write.trial,
+            write.ground.defect_pk,
+            write.ground.attempt_pk,
+            write.ground.suite_pk,
+            *write.decision.identity[1:],
+            *write.decision.words,
+        )
+        for place, write in enumerate(writes)
+    ]
+    return {"actor": acting.actor, **arrays("given", COLUMNS, rows)}
 
 
-def _values(acting: Acting, given: FromClause) -> dict[str, Any]:
+async def _end_claims(acting: Acting, writes: Sequence[Write]) -> None:
+    """What is decided needs no reviewer any more."""
+    decided = [write.ground for write in writes if is_decided(write.decision, has_report=write.ground.has_report)]
+    if decided:
+        pairs = [(ground.defect_pk, ground.attempt_pk) for ground in decided]
+        await acting.connection.execute(_ending(), arrays("ended", PAIR, pairs))
+
+
+# Building these takes longer than executing them.
+@cache
+def _adding() -> ReturningInsert[int]:
+    given = to_send("given", COLUMNS)
+    values = {**{name: given.c[name] for name in IDENTITY}, **_values(given)}
+    rows = select(*values.values()).order_by(given.c.place)
+    return insert(assessments).from_select(list(values), rows, include_defaults=False).returning(assessments.c.id)
+
+
+@cache
+def _replacing() -> Update:
+    given = to_send("given", COLUMNS)
+    return update(assessments).where(assessments.c.id == given.c.replaced).values(_values(given))
+
+
+@cache
+def _ending() -> Delete:
+    ended = to_send("ended", PAIR)
+    pair = tuple_(claims.c.defect_pk, claims.c.attempt_pk)
+    return delete(claims).where(pair.in_(select(ended.c.defect_pk, ended.c.attempt_pk)))
+
+
+def _values(given: FromClause) -> dict[str, Any]:
     """All but the identity. What is bound to a frozen revision is stored, though it is stale."""
     return {
         **{name: given.c[name] for name in (*WORDS, "version", "trial", "defect_pk", "attempt_pk")},
@@ -133,14 +157,6 @@ def _values(acting: Acting, given: FromClause) -> dict[str, Any]:
         "reason": case((given.c.trial, ReasonCode.STALE_REVISION)),
         "echo": false(),
         "keeper": literal(Keeper.API),
-        "recorded_by": literal(acting.actor),
+        "recorded_by": bindparam("actor", type_=Text()),
         "recorded_at": func.clock_timestamp(),
     }
-
-
-async def _end_claims(acting: Acting, writes: Sequence[Write]) -> None:
-    """What is decided needs no reviewer any more."""
-    decided = [write.ground for write in writes if is_decided(write.decision, has_report=write.ground.has_report)]
-    ended = sent("ended", PAIR, [(ground.defect_pk, ground.attempt_pk) for ground in decided])
-    pair = tuple_(claims.c.defect_pk, claims.c.attempt_pk)
-    await acting.connection.execute(delete(claims).where(pair.in_(select(ended.c.defect_pk, ended.c.attempt_pk))))
