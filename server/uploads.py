@@ -15,7 +15,7 @@ from resolvers.access import may
 from resolvers.keeping import hold_files
 from server.access import unauthorized, viewer_of
 from server.documents import is_foreign, refused
-from server.door import Door, Unauthorized
+from server.door import FAILURES, UNEXAMINED, Door, Unauthorized
 from server.files import FileStore, Received, TooLong
 from server.media import media_type
 
@@ -37,6 +37,8 @@ async def upload(request: Request) -> Response:
         return Response(status_code=400)
     try:
         return await keep(request, store, received)
+    except FAILURES:
+        return refused(503, "UNAVAILABLE", UNEXAMINED)
     finally:
         await store.drop(received)
 
