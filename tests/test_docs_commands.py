@@ -14,6 +14,7 @@ from typer.testing import CliRunner, Result
 
 from server.commands import load
 from server.demo import ROOT
+from tests.databases import execute
 
 PROJECT = Path(__file__).parents[1]
 PAGES = [PROJECT / "README.md", *sorted((PROJECT / "docs").glob("*.md"))]
@@ -42,6 +43,7 @@ def tree(tmp_path: Path) -> Path:
     (unit / "agent.toml").write_text('agent_id = "new-agent"\n')
     (tree / "path" / "to" / "results.json").write_text(json.dumps(LEGACY))
     (tree / "path" / "to" / "record.json").write_text("{}")
+    (tree / "path" / "to" / "rows.csv").write_text("key,input,expected_output\nhours,When are you open?,\n")
     (tree / "path" / "to" / "evidence.zip").write_bytes(b"PK")
     sidecar = json.loads((ROOT / SIDECAR).read_bytes())
     (tree / "path" / "to" / "sidecar.json").write_text(
@@ -55,6 +57,13 @@ def environment(database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("ASSAY_DATABASE_URL", database)
     monkeypatch.setenv("ASSAY_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.setenv("ASSAY_PORT", "0")
+
+
+@pytest.fixture
+async def benchmark(database: str) -> None:
+    """The one that the pages name."""
+    columns, row = "name, kind, auto_capture, version", "'Support answers', 'CONVERSATION', true, 1"
+    await execute(database, f"INSERT INTO benchmarks ({columns}) VALUES ({row})")
 
 
 def serve(arguments: list[str]) -> str:
@@ -73,7 +82,7 @@ async def run(call: str) -> Result:
     return await asyncio.to_thread(CliRunner().invoke, load(), shlex.split(call))
 
 
-@pytest.mark.usefixtures("environment")
+@pytest.mark.usefixtures("environment", "benchmark")
 async def test_every_command_of_the_pages_does_what_it_says(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tree)
     results = {call: await run(call) for call in CALLS if not call.startswith("serve")}
