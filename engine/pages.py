@@ -31,7 +31,7 @@ def order_of_list(
     terms = list(_asked(backing, asked)) or [term(str(place), each, row) for place, each in enumerate(declared)]
     terms = terms or [term(name, _column(name), row) for name in backing.position]
     terms.append(Term(backing.key, _column(backing.key), False, False))
-    return Order(backing.name, [each.collated(collation) for each in terms])
+    return Order(backing.name, [each.collated(collation).placed(row) for each in terms])
 
 
 def _asked(backing: Backing, asked: Sequence[Mapping[str, Any]] | None) -> Iterator[Term]:

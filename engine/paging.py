@@ -20,6 +20,7 @@ from sqlalchemy import (
     Text,
     UnaryExpression,
     and_,
+    cast,
     collate,
     func,
     or_,
@@ -44,6 +45,19 @@ class Term:
     expression: Ordering
     descending: bool
     nullable: bool
+    ending: str | None = None
+    """What stands for null where values are compared."""
+
+    def placed(self, row: FromClause) -> "Term":
+        """The same term with nulls as the last instant there is, so that an index finds a place however far it is."""
+        if not self.nullable or not isinstance(self.expression(row).type, DateTime):
+            return self
+        return replace(self, nullable=False, ending="-infinity" if self.descending else "infinity")
+
+    def compared(self, value: ColumnElement[Any]) -> ColumnElement[Any]:
+        if self.ending is None:
+            return value
+        return func.coalesce(value, cast(constant(self.ending), TIMESTAMP(timezone=True)))
 
     def collated(self, collation: str | None) -> "Term":
         """The same term for a database whose own order of text is another one."""
@@ -55,7 +69,7 @@ class Term:
         return self if collation is None else replace(self, expression=expression)
 
     def sorting(self, row: FromClause, *, backward: bool) -> UnaryExpression[Any]:
-        value = self.expression(row)
+        value = self.compared(self.expression(row))
         sorted_ = value.desc() if self.descending is not backward else value.asc()
         if not self.nullable:
             return sorted_
@@ -111,7 +125,8 @@ class Order:
         self, row: FromClause, limits: Sequence[ColumnElement[Any]], *, backward: bool, inclusive: bool = False
     ) -> ColumnElement[bool]:
         """The rows after a place in this order, or before it when read backward."""
-        values = self.values(row)
+        values = [term.compared(value) for term, value in zip(self.terms, self.values(row), strict=True)]
+        limits = [term.compared(limit) for term, limit in zip(self.terms, limits, strict=True)]
         directions = {term.descending for term in self.terms}
         if len(directions) == 1 and not any(term.nullable for term in self.terms):
             return _compared(values, limits, descending=self.terms[0].descending is not backward, inclusive=inclusive)

@@ -22,9 +22,12 @@ from models.base import (
 INSTANT = DateTime(timezone=True)
 
 
-def newest_first(table_name: str, column: str) -> Index:
-    """Nulls come last in lists whatever the direction, which an index read backward does not do."""
-    return Index(f"{table_name}_{column}_desc_idx", text(f"{column} DESC NULLS LAST"))
+def placed(table_name: str, column: str) -> tuple[Index, Index]:
+    """Places in lists, where nulls come last in either direction: they count as the last instant there is."""
+    return (
+        Index(f"{table_name}_{column}_asc_idx", text(f"coalesce({column}, 'infinity'::timestamptz)")),
+        Index(f"{table_name}_{column}_desc_idx", text(f"coalesce({column}, '-infinity'::timestamptz)")),
+    )
 
 
 class Suite(SQLModel, table=True):
@@ -34,7 +37,7 @@ class Suite(SQLModel, table=True):
         CheckConstraint("(keeper = 'TREE') = (tree_id IS NOT NULL)", name="keeper_tree"),
         CheckConstraint("(provenance = 'CANONICAL') = (provenance_sha256 IS NOT NULL)", name="provenance_digest"),
         Index(None, "created_at"),
-        newest_first("suites", "created_at"),
+        *placed("suites", "created_at"),
         Index(None, "imported_at"),
         Index(None, "evaluator"),
         Index(None, "tree_id"),
@@ -129,9 +132,9 @@ class Attempt(SQLModel, table=True):
         Index(None, "attempt_id"),
         Index(None, "attempt_number"),
         Index(None, "started_at"),
-        newest_first("attempts", "started_at"),
+        *placed("attempts", "started_at"),
         Index(None, "finished_at"),
-        newest_first("attempts", "finished_at"),
+        *placed("attempts", "finished_at"),
         Index(None, "result_sha256"),
     )
 

@@ -28,7 +28,9 @@ PARTIAL = {
     "assessments_detected_idx": (("id",), "judge_detected"),
 }
 
-NEWEST_FIRST = (("suites", "created_at"), ("attempts", "started_at"), ("attempts", "finished_at"))
+# Nulls come last in lists of either direction: they count as the last instant there is.
+PLACED = (("suites", "created_at"), ("attempts", "started_at"), ("attempts", "finished_at"))
+LAST = {"asc": "infinity", "desc": "-infinity"}
 
 
 def named(table: str, columns: tuple[str, ...]) -> str:
@@ -42,13 +44,16 @@ def upgrade() -> None:
             op.create_index(named(table, columns), table, list(columns))
     for name, (columns, condition) in PARTIAL.items():
         op.create_index(name, "assessments", list(columns), postgresql_where=sa.text(condition))
-    for table, column in NEWEST_FIRST:
-        op.create_index(f"{table}_{column}_desc_idx", table, [sa.text(f"{column} DESC NULLS LAST")])
+    for table, column in PLACED:
+        for direction, last in LAST.items():
+            expression = sa.text(f"coalesce({column}, '{last}'::timestamptz)")
+            op.create_index(f"{table}_{column}_{direction}_idx", table, [expression])
 
 
 def downgrade() -> None:
-    for table, column in NEWEST_FIRST:
-        op.drop_index(f"{table}_{column}_desc_idx", table)
+    for table, column in PLACED:
+        for direction in LAST:
+            op.drop_index(f"{table}_{column}_{direction}_idx", table)
     for name in PARTIAL:
         op.drop_index(name, "assessments")
     for table, indexes in INDEXES.items():
