@@ -25,6 +25,7 @@ from strawberry.utils.str_converters import to_camel_case
 
 from engine.errors import InvalidArgument
 from engine.inputs import filter_entries, target_of
+from engine.limits import Budget
 from engine.paging import bindable
 from engine.rows import Found, bound, related
 from engine.sources import Backing, Filter, Relation, Value, backing_of
@@ -79,8 +80,9 @@ def _literally(value: str) -> str:
 class Where:
     """Reads the filter of one list."""
 
-    def __init__(self, parameters: Parameters) -> None:
+    def __init__(self, parameters: Parameters, budget: Budget) -> None:
         self.parameters = parameters
+        self.budget = budget
 
     def condition(
         self,
@@ -94,6 +96,7 @@ class Where:
         """None where nothing is asked."""
         if depth > DEEPEST:
             raise InvalidArgument(f"a filter is at most {DEEPEST} deep", path)
+        self.budget.filter(max(1, len(where or ())))
 
         def nested(part: Mapping[str, Any] | None, *place: str | int) -> Condition | None:
             return self.condition(backing, row, type_, part, (*path, *place), depth + 1)

@@ -22,11 +22,14 @@ from engine.values import Values, filled
 @dataclass(frozen=True)
 class Limits:
     """`nodes` bounds what nested pages multiply to, `levels` how deep fields nest, `fields` and `roots` how many
-    there are, and `tokens` the text of the operation."""
+    there are, `lists` and `conditions` how much of one statement takes long to plan, and `tokens` the text of the
+    operation."""
 
     nodes: int = 1_000_000
     levels: int = 24
     fields: int = 5_000
+    lists: int = 100
+    conditions: int = 1_000
     roots: int = 50
     ids: int = 500
     tokens: int = 20_000
@@ -42,11 +45,21 @@ class Budget:
         self.limits = limits
         self.lists: list[Sizes] = []
         self.fields = 0
+        self.conditions = 0
 
     def page(self, around: Sizes, size: Any) -> Sizes:
+        if len(self.lists) == self.limits.lists:
+            raise TooCostly(f"an answer holds at most {self.limits.lists} different lists")
         sizes = (*around, size)
         self.lists.append(sizes)
         return sizes
+
+    def filter(self, conditions: int) -> None:
+        self.conditions += conditions
+        if self.conditions > self.limits.conditions:
+            raise TooCostly(
+                f"filters have at most {self.limits.conditions:,} conditions: `in` takes many values as one"
+            )
 
     def select(self, fields: Sequence[Any], level: int) -> None:
         self.fields += len(fields)

@@ -162,7 +162,7 @@ class Selection:
             type_ = get_named_type(field.definition.args["where"].type)
             assert isinstance(type_, GraphQLInputObjectType)
             where, path = field.arguments.get("where"), (*field.path, "where")
-            conditions.append(Where(self.parameters).condition(backing, found.row, type_, where, path))
+            conditions.append(Where(self.parameters, self.budget).condition(backing, found.row, type_, where, path))
         if backing.visible is not None and not field.arguments.get("includeRetired"):
             conditions.append(backing.visible(found.row))
         return found.narrowed(*conditions)

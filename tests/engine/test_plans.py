@@ -172,6 +172,14 @@ async def test_an_operation_is_picked_by_its_name(desk: Desk) -> None:
             "{ book(number: 1) { " + " ".join(f"a{n}: title" for n in range(5001)) + " } }",
             "an answer selects at most 5000 fields",
         ),
+        (
+            "{ books(first: 1) { nodes { " + " ".join(f"a{n}: reviews {{ totalCount }}" for n in range(100)) + " } } }",
+            "an answer holds at most 100 different lists",
+        ),
+        (
+            "{ books(where: {or: [" + '{title: {eq: "a"}}' * 1000 + "]}) { totalCount } }",
+            "filters have at most 1,000 conditions: `in` takes many values as one",
+        ),
         ("{ " + "greeting " * 20_001 + "}", "Syntax Error: Document contains more than 20000 tokens. Parsing aborted."),
     ],
 )
