@@ -66,7 +66,7 @@ class Stay:
             self._limit.reschedule(asyncio.get_running_loop().time() + remaining)
 
     def end(self, reason: str, code: int = UNAUTHORIZED) -> None:
-        if self.code is None:
+        if self.code is None and not self._limit.expired():
             self.code, self.reason = code, reason
             self._limit.reschedule(asyncio.get_running_loop().time())
 

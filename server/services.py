@@ -1,9 +1,12 @@
 """What the requests of one process share, and what runs beside them."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import Final
+
+import structlog
 
 from resolvers.acting import BENCHMARK, OVERVIEW, TOKENS, channel
 from server.changes import Feed, Herald, OverviewWatch
@@ -13,6 +16,10 @@ from server.listening import Listener
 from server.settings import Settings
 from server.watching import TableWatch
 
+log = structlog.get_logger(__name__)
+
+PAUSE: Final = 1.0
+
 
 @dataclass(frozen=True)
 class Services:
@@ -21,6 +28,16 @@ class Services:
     herald: Herald
     feeds: Mapping[str, Feed]
     tables: TableWatch
+
+
+async def always(run: Callable[[], Awaitable[None]]) -> None:
+    """What stands beside the requests must not fall while they go on: nobody would be shown out any more."""
+    while True:
+        try:
+            await run()
+        except Exception:
+            log.exception("service_failed", service=run.__qualname__)
+        await asyncio.sleep(PAUSE)
 
 
 @asynccontextmanager
@@ -33,7 +50,7 @@ async def services(database: Database, dsn: str, settings: Settings) -> AsyncIte
     listener.on(channel(TOKENS), lambda _: door.forget())
     listener.on(channel(OVERVIEW), lambda _: overview.hear())
     listener.on(channel(BENCHMARK), tables.hear)
-    tasks = [asyncio.create_task(each.run()) for each in (listener, door, herald, overview, tables)]
+    tasks = [asyncio.create_task(always(each.run)) for each in (listener, door, herald, overview, tables)]
     try:
         yield Services(database, door, herald, {OVERVIEW: overview.feed}, tables)
     finally:

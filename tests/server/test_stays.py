@@ -10,9 +10,14 @@ import asyncpg
 import httpx
 import orjson
 import pytest
+from structlog.testing import capture_logs
 from websockets.asyncio.client import ClientConnection
 
 from server.app import create_app
+from server.database import connector, write_engine
+from server.door import Door
+from server.listening import Listener
+from server.services import always
 from server.settings import Settings
 from tests.live import serving
 from tests.tokens import ask, bearing, client_of, granted, socket_to
@@ -247,3 +252,36 @@ async def test_a_request_that_cannot_be_examined_is_told_to_come_again(database:
 
     assert response.status_code == 503
     assert response.json()["errors"][0]["extensions"] == {"code": "UNAVAILABLE"}
+
+
+async def test_what_stands_beside_the_requests_is_put_up_again_when_it_falls(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("server.services.PAUSE", 0)
+    runs = 0
+    stands = asyncio.Event()
+
+    async def run() -> None:
+        nonlocal runs
+        runs += 1
+        if runs < 3:
+            raise RuntimeError
+        stands.set()
+        await asyncio.Event().wait()
+
+    with capture_logs() as logs:
+        task = asyncio.create_task(always(run))
+        await stands.wait()
+        task.cancel()
+
+    assert [entry["event"] for entry in logs] == 2 * ["service_failed"]
+
+
+async def test_a_stay_ends_once(database: str) -> None:
+    engine = write_engine(database)
+    async with Door(engine, Listener(connector(database)), is_local=True).staying() as stay:
+        stay.end("first")
+        stay.end("second")
+        await asyncio.Event().wait()
+    stay.end("late")
+    await engine.dispose()
+
+    assert (stay.code, stay.reason) == (4401, "first")
