@@ -12,6 +12,7 @@ from starlette.routing import Route
 
 from resolvers.agents import manifest_document
 from resolvers.documents import overview_document
+from resolvers.forms import storable_text
 from resolvers.suites import assessments_document
 from server.database import Database
 
@@ -60,13 +61,23 @@ async def overview(request: Request) -> Response:
 
 
 async def manifest(request: Request) -> Response:
-    document = manifest_document(request.path_params["agent_id"])
-    return await answer(request, document, "UNKNOWN_AGENT", "No agent of this id has a manifest that could be shown.")
+    code, missing = "UNKNOWN_AGENT", "No agent of this id has a manifest that could be shown."
+    return await named(request, "agent_id", manifest_document, code, missing)
 
 
 async def assessments(request: Request) -> Response:
-    document = assessments_document(request.path_params["suite_id"])
-    return await answer(request, document, "UNKNOWN_SUITE", "There is no Suite of this id that can be read.")
+    code, missing = "UNKNOWN_SUITE", "There is no Suite of this id that can be read."
+    return await named(request, "suite_id", assessments_document, code, missing)
+
+
+async def named(
+    request: Request, parameter: str, document: Callable[[str], Select[Any]], code: str, missing: str
+) -> Response:
+    name = request.path_params[parameter]
+    # What the database cannot even be asked for, such as NUL, names nothing.
+    if storable_text(name) is None:
+        return refused(404, code, missing)
+    return await answer(request, document(name), code, missing)
 
 
 routes = [

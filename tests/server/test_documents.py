@@ -110,7 +110,15 @@ async def test_an_identity_of_any_characters_leads_to_its_manifest_in_its_own_sp
     assert '"cost":100000.0,"count":12345678901234567890123,"note":"a\\u0000b"' in response.text
 
 
-@pytest.mark.parametrize("path", ["/api/agents/alpha/manifest.json", "/api/suites/second/assessments.json"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/api/agents/alpha/manifest.json",
+        "/api/suites/%00/assessments.json",
+        "/api/agents/a%00/manifest.json",
+        "/api/suites/second/assessments.json",
+    ],
+)
 async def test_what_is_not_there_is_told_as_json(client: httpx.AsyncClient, path: str) -> None:
     response = await client.get(path)
 
