@@ -177,7 +177,9 @@ class SuiteRecord:
     agents: list[SuiteAgentRecord]
     slots: list[SlotRecord]
     sidecar: list[SidecarRecord]
-    # Same digest, same Suite, wherever it lies: plan, events, sidecar and what was found of every artifact.
+    # Same digest, same Suite, wherever it lies: plan, events and what was found of every artifact.
+    ground_sha256: str
+    # And the same sidecar.
     content_sha256: str
     # Plan, events and sidecar, or the log.
     documents: list[KeptFile]

@@ -71,7 +71,7 @@ def assemble(
 ) -> SuiteRecord:
     plan = history.plan
     found = [[slot.agent_id, slot.case_index, slot.artifact_fault] for slot in slots if slot.artifact_fault]
-    content = [REDUCTION_VERSION, [file.sha256 for file in history.files], sidecar.mark, found]
+    ground = digest_json([REDUCTION_VERSION, [file.sha256 for file in history.files], found])
     return SuiteRecord(
         suite_id=plan.suite_id,
         directory=directory,
@@ -84,7 +84,8 @@ def assemble(
         agents=history.agents(),
         slots=slots,
         sidecar=sidecar.records,
-        content_sha256=digest_json(content),
+        ground_sha256=ground,
+        content_sha256=digest_json([ground, sidecar.mark]),
         documents=[*history.files, *([sidecar.file] if sidecar.file else [])],
     )
 

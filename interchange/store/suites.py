@@ -19,6 +19,7 @@ from sqlalchemy import (
     update,
 )
 
+from interchange.decisions import check_claims
 from interchange.records import AttemptRecord, SuiteFault, SuiteRecord
 from interchange.store.assessments import store_sidecar
 from interchange.store.faults import mark_faulty
@@ -73,7 +74,7 @@ async def store_suites(
         if row is None or row.retired_at is not None or session.keeps(row.tree_id):
             await store_suite(session, record, row)
             kept.append(record)
-        elif row.content_sha256 != record.content_sha256:
+        elif not await _is_equal(session, record, row):
             session.leave("This Suite", row.tree_id, suite_id=record.suite_id)
     sound = {record.suite_id for record in records}
     faulty = await mark_faulty(session, faults, sound)
@@ -85,6 +86,21 @@ async def _standing(session: Import, records: Sequence[SuiteRecord]) -> dict[str
     names = [record.suite_id for record in records]
     rows = await session.connection.execute(select(suites).where(among(suites.c.suite_id, names)))
     return {row.suite_id: row for row in rows}
+
+
+async def _is_equal(session: Import, record: SuiteRecord, row: Row[Any]) -> bool:
+    """Whether another keeper's Suite is this one. Of an API's, the sidecar may say what stands there, and no more."""
+    if row.tree_id is not None:
+        return bool(row.content_sha256 == record.content_sha256)
+    if row.content_sha256 != record.ground_sha256:
+        return False
+    verdicts = await check_claims(session.connection, record.suite_id, record.sidecar)
+    return all(verdict.code is None and not verdict.created for verdict in verdicts)
+
+
+def _content(session: Import, record: SuiteRecord) -> str:
+    """What people decide is no part of a Suite that the API keeps."""
+    return record.ground_sha256 if session.tree_id is None else record.content_sha256
 
 
 def _values(session: Import, record: SuiteRecord) -> dict[str, Any]:
@@ -104,7 +120,7 @@ def _values(session: Import, record: SuiteRecord) -> dict[str, Any]:
         "keeper": session.keeper,
         "tree_id": session.tree_id,
         "directory": record.directory,
-        "content_sha256": record.content_sha256,
+        "content_sha256": _content(session, record),
         "fault": None,
         "created_at": record.created_at,
         "retired_at": None,
@@ -112,6 +128,15 @@ def _values(session: Import, record: SuiteRecord) -> dict[str, Any]:
 
 
 async def store_suite(session: Import, record: SuiteRecord, row: Row[Any] | None) -> int:
+    pk = await _store_ground(session, record, row)
+    if session.tree_id is None:
+        await _keep_documents(session, pk, record)
+    elif row is None or row.content_sha256 != record.content_sha256 or row.retired_at is not None:
+        await store_sidecar(session, pk, record.sidecar)
+    return pk
+
+
+async def _store_ground(session: Import, record: SuiteRecord, row: Row[Any] | None) -> int:
     values = _values(session, record)
     if row is None:
         added = insert(suites).values(suite_id=record.suite_id, **values).returning(suites.c.id)
@@ -124,26 +149,22 @@ async def store_suite(session: Import, record: SuiteRecord, row: Row[Any] | None
             update(suites).where(suites.c.id == pk).values(imported_at=func.now(), **values)
         )
     session.touched_suites.add(pk)
-    if row is None or row.content_sha256 != record.content_sha256:
+    if row is None or row.content_sha256 != values["content_sha256"]:
         await _store_slots(session, pk, record)
-    if session.tree_id is None:
-        await _keep_documents(session, pk, record)
-    elif row is None or row.content_sha256 != record.content_sha256 or row.retired_at is not None:
-        await store_sidecar(session, pk, record.sidecar)
     return pk
 
 
 async def _keep_documents(session: Import, pk: int, record: SuiteRecord) -> None:
     """No tree holds them, so that an export has them from here."""
     start = f"{record.directory}/" if record.directory else ""
-    await session.connection.execute(delete(suite_files).where(suite_files.c.suite_pk == pk))
-    await session.connection.execute(
-        insert(suite_files),
-        [
-            {"suite_pk": pk, "path": document.path.removeprefix(start), "sha256": document.sha256}
-            for document in record.documents
-        ],
-    )
+    now = {document.path.removeprefix(start): document.sha256 for document in record.documents}
+    of_suite = suite_files.c.suite_pk == pk
+    rows = await session.connection.execute(select(suite_files.c.path, suite_files.c.sha256).where(of_suite))
+    if {row.path: row.sha256 for row in rows} == now:
+        return
+    await session.connection.execute(delete(suite_files).where(of_suite))
+    kept = [{"suite_pk": pk, "path": path, "sha256": sha256} for path, sha256 in now.items()]
+    await session.connection.execute(insert(suite_files), kept)
 
 
 async def _store_slots(session: Import, pk: int, record: SuiteRecord) -> None:

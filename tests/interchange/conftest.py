@@ -50,4 +50,5 @@ async def held(postgres: str, migrated_template: str) -> AsyncIterator[Holding]:
 @pytest.fixture
 async def holding(held: Holding) -> Holding:
     await held.clear()
+    held.files = FileStore(MemoryStore())
     return held

@@ -10,12 +10,15 @@ import pytest_asyncio
 from sqlalchemy import select
 
 from interchange.digests import digest_json
+from interchange.imports import adopt
+from interchange.legacy import read_log
+from interchange.records import TreeRecord
 from interchange.store.sidecars import check_sidecar
 from models import Assessment
 from models.base import Role, table
 from resolvers.access import Viewer
 from tests.databases import created
-from tests.interchange.building import SIDECAR, Object, assessment, sha256, sidecar_of, write
+from tests.interchange.building import SIDECAR, Object, assessment, sha256, sidecar_of, write, write_suite
 from tests.rules.house import ASSESSMENT, Answer, House, house
 from tests.rules.tree import RESULTS, SLOTS, decision, write_ground
 
@@ -72,6 +75,9 @@ RECORDS: dict[str, tuple[Object, str]] = {
     "another agent": (record(agent_id="beta"), "UNKNOWN_DEFECT"),
 }
 SUITES: dict[str, tuple[Object, str]] = {
+    "a log without a plan": (sidecar_of(record(), suite_id="log"), "NO_PROVENANCE"),
+    "a Suite that is gone": (sidecar_of(record(), suite_id="gone"), "UNAVAILABLE_SUITE"),
+    "a Suite in two directories": (sidecar_of(record(), suite_id="twice"), "AMBIGUOUS_SUITE"),
     "another source": (sidecar_of(record(), suite_id="older"), "SOURCE_MISMATCH"),
     "a Suite without the agent": (sidecar_of(record(), suite_id="others"), "UNKNOWN_AGENT"),
 }
@@ -117,10 +123,19 @@ async def refusing(
     """A house that is never written to: every test with it is refused."""
     root = tmp_path_factory.mktemp("tree")
     write_ground(root)
+    for name in ("gone", "twice"):
+        write_suite(root, directory=f"results/{name}", suite_id=name)
+    start = {"event": "run_started", "suite_id": "log"}
+    log = write(root / "log.json", [{**start, "selected_agent_ids": [], "selected_case_counts": {}}])
     async with (
         created(postgres, template=migrated_template) as dsn,
         house(dsn, tmp_path_factory.mktemp("data")) as made,
     ):
+        await made.take(root)
+        async with made.connection() as connection:
+            await adopt(connection, TreeRecord(True, [], [read_log(log)], [], [], []), actor="ann")
+        (root / "results/gone/plan.json").write_text("{")
+        write_suite(root, directory="results/again", suite_id="twice")
         await made.take(root)
         yield made
 

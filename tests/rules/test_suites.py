@@ -266,3 +266,34 @@ async def test_nothing_stays_of_a_request_that_was_cancelled(
     assert request.cancelled()
     assert is_empty(temporary)
     assert await desk.image() == before
+
+
+async def test_a_new_sidecar_is_kept_with_the_same_suite(desk: House, root: Path) -> None:
+    directory = suite_in(root)
+    await imported(desk, zipped(files_of(directory)))
+    write(root / SIDECAR, sidecar_of(assessment()))
+
+    answer = await imported(desk, zipped(files_of(directory)))
+
+    assert (answer["created"], answer["accepted"]) == (False, 1)
+    kept = "SELECT path FROM suite_files ORDER BY path"
+    assert await desk.execute(kept) == [("events.json",), ("ground_truth/assessments.json",), ("plan.json",)]
+    await desk.assert_sound()
+
+
+async def test_a_tree_that_holds_what_the_api_does_has_nothing_left_out(desk: House, root: Path) -> None:
+    directory = suite_in(root, assessment())
+    await imported(desk, zipped(files_of(directory)))
+    write_unit(root)
+
+    same = await desk.take(root, "other")
+    write(root / SIDECAR, sidecar_of(assessment(rationale="Otherwise.")))
+    differing = await desk.take(root, "other")
+    write(root / SIDECAR, sidecar_of())
+    write(directory / "events.json", numbered(one_attempt(result(note="again"))))
+    other = await desk.take(root, "other")
+
+    assert [notice.code for notice in same.notices] == []
+    for taken in (differing, other):
+        assert [(notice.code, notice.suite_id) for notice in taken.notices] == [("API_OWNED", "first")]
+    await desk.assert_sound()
