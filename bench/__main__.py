@@ -1,4 +1,4 @@
-"""`python -m bench [rates] [import] [size]`: measures all of it, or the parts that are named."""
+"""`python -m bench [rates] [import] [rows] [size]`: measures all of it, or the parts that are named."""
 
 import asyncio
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from bench import importing, rates, size
+from bench import importing, rates, rows, size
 from bench.databases import connection, database, postgres, working_directory
 from bench.large import SMALL, fill
 from bench.load import CONNECTIONS, GENERATOR
@@ -18,6 +18,7 @@ from bench.report import report
 class Part(StrEnum):
     RATES = "rates"
     IMPORT = "import"
+    ROWS = "rows"
     SIZE = "size"
 
 
@@ -38,6 +39,11 @@ def measure_import(dsn: str, directory: Path) -> bool:
     return report(asyncio.run(importing.compare(dsn, directory)))
 
 
+def measure_rows(dsn: str, directory: Path) -> bool:
+    print(f"Rows of a benchmark from a file: median of {rows.ROUNDS}", flush=True)
+    return report(asyncio.run(rows.compare(dsn, directory)))
+
+
 def measure_size(dsn: str, plans: Path | None) -> bool:
     print("1,000 agents, 20,000 defects, 1,000,000 assessments: the statements of the service", flush=True)
     return size.report(asyncio.run(size.explanations(dsn)), plans)
@@ -54,6 +60,7 @@ def main(
         measures: dict[Part, Callable[[], bool]] = {
             Part.RATES: lambda: measure_rates(dsn, directory, seconds),
             Part.IMPORT: lambda: measure_import(dsn, directory),
+            Part.ROWS: lambda: measure_rows(dsn, directory),
             Part.SIZE: lambda: measure_size(dsn, plans),
         }
         held = [measures[part]() for part in parts or list(Part)]

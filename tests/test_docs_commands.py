@@ -20,6 +20,9 @@ PROJECT = Path(__file__).parents[1]
 PAGES = [PROJECT / "README.md", *sorted((PROJECT / "docs").glob("*.md"))]
 CALL = re.compile(r"^\.venv/bin/assay (.*)$", re.MULTILINE)
 CALLS = [call for page in PAGES for call in CALL.findall(page.read_text())]
+BENCHMARK = """
+INSERT INTO benchmarks (name, kind, auto_capture, version) VALUES ('Support answers', 'CONVERSATION', true, 1)
+"""
 LEGACY = [
     {
         "event": "run_started",
@@ -62,8 +65,7 @@ def environment(database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 @pytest.fixture
 async def benchmark(database: str) -> None:
     """The one that the pages name."""
-    columns, row = "name, kind, auto_capture, version", "'Support answers', 'CONVERSATION', true, 1"
-    await execute(database, f"INSERT INTO benchmarks ({columns}) VALUES ({row})")
+    await execute(database, BENCHMARK)
 
 
 def serve(arguments: list[str]) -> str:
