@@ -13,7 +13,7 @@ from interchange.digests import digest_json
 from interchange.export import Barred
 from interchange.imports import adopt
 from interchange.legacy import read_log
-from interchange.reading import DOCUMENT_LIMIT
+from interchange.reading import DOCUMENT_LIMIT, Signature, signature_of
 from interchange.records import TreeRecord
 from interchange.store.archives import take_suite
 from models import Defect
@@ -84,8 +84,8 @@ async def registered(holding: Holding, agent_id: str, name: str | None = None, f
         await register(acting, agent_id, name, framework)
 
 
-def statuses(root: Path) -> dict[Path, os.stat_result]:
-    return {path: path.stat() for path in root.rglob("*")}
+def statuses(root: Path) -> dict[Path, Signature]:
+    return {path: signature_of(path.stat()) for path in root.rglob("*")}
 
 
 def plan_agent(agent_id: str) -> Any:
