@@ -24,6 +24,8 @@ MOST_REMEMBERED: Final = 10_000
 COARSE: Final = timedelta(minutes=1)
 PULSE: Final = 1.0
 PATIENCE: Final = 10.0
+# Clocks may jump, and a machine may sleep: who stays is examined now and then without a reason.
+LOOK: Final = 30.0
 
 UNAUTHORIZED: Final = 4401
 RESTART: Final = 1012
@@ -141,12 +143,13 @@ class Door:
     async def run(self) -> None:
         """Examines who stays when tokens changed, and writes down which were used."""
         loop = asyncio.get_running_loop()
-        examined = loop.time()
+        examined = asked = loop.time()
         while True:
             await self._pulse()
             try:
-                if self._doubt.is_set() or not self._listener.is_live:
+                if self._doubt.is_set() or not self._listener.is_live or loop.time() - asked > LOOK:
                     await self._examine()
+                    asked = loop.time()
                 await self.write_uses()
                 examined = loop.time()
             except FAILURES as error:

@@ -225,6 +225,36 @@ async def test_sockets_that_break_off_leave_nothing_behind(database: str, tmp_pa
         assert services.database.engine.pool.checkedout() == 0
 
 
+async def test_streams_that_break_off_leave_nothing_behind(database: str, tmp_path: Path) -> None:
+    app = create_app(Settings(data_dir=tmp_path), database)
+    body = orjson.dumps({"query": CHANGES})
+    head = (
+        "POST /graphql HTTP/1.1\r\nhost: localhost\r\naccept: text/event-stream\r\n"
+        f"content-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n"
+    )
+
+    async def opened(host: str) -> asyncio.StreamWriter:
+        reader, writer = await asyncio.open_connection(*host.split(":"))
+        writer.write(head.encode() + body)
+        await reader.readuntil(b"overviewChanges")
+        return writer
+
+    async with serving(app) as host:
+        feed = app.state.services.feeds["overview"]
+        before = {task for task in asyncio.all_tasks() if not task.done()}
+        writers = await asyncio.gather(*(opened(host) for _ in range(50)))
+        assert feed.subscribers == 50
+
+        for writer in writers:
+            writer.transport.abort()
+
+        async def is_gone() -> bool:
+            left = {task for task in asyncio.all_tasks() if not task.done()} - before
+            return feed.subscribers == 0 and left <= {asyncio.current_task()}
+
+        await eventually(is_gone)
+
+
 async def test_a_database_that_stays_away_ends_what_cannot_be_examined(
     host: str, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
