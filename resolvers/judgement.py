@@ -11,6 +11,7 @@ from typing import Any
 
 from sqlalchemy import (
     ColumnElement,
+    Delete,
     FromClause,
     Join,
     Select,
@@ -20,6 +21,7 @@ from sqlalchemy import (
     bindparam,
     case,
     cast,
+    delete,
     func,
     or_,
     select,
@@ -28,7 +30,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from models import Agent, Assessment, Attempt, Case, Defect, Suite, SuiteAgent
+from models import Agent, Assessment, Attempt, Case, Defect, ReviewClaim, Suite, SuiteAgent
 from models.assessments import IDENTITY
 from models.base import AssessmentStatus, Keeper, ManifestState, Provenance, ReasonCode, table
 
@@ -39,6 +41,7 @@ defects = table(Defect)
 suite_agents = table(SuiteAgent)
 cases = table(Case)
 attempts = table(Attempt)
+claims = table(ReviewClaim)
 
 VALUES = (
     "ground_truth_sha256",
@@ -60,6 +63,11 @@ def current(agent: FromClause, defect: FromClause) -> ColumnElement[bool]:
         agent.c.listed,
         agent.c.manifest_state != ManifestState.INVALID,
     )
+
+
+def decided(record: FromClause, attempt: FromClause) -> ColumnElement[bool]:
+    """Both decisions, or the Case's where no report was saved that a Judge could have detected anything in."""
+    return and_(record.c.case_reproduced.is_not(None), or_(record.c.judge_detected.is_not(None), ~attempt.c.has_report))
 
 
 def ground(record: FromClause) -> Join:
@@ -180,8 +188,8 @@ def differences(scope: ColumnElement[bool]) -> Select[tuple[int]]:
 
 async def judge(connection: AsyncConnection, scope: ColumnElement[bool]) -> None:
     """Store the verdict of every record in scope. Refusals go first: one record of an identity stands at most."""
-    for status in (AssessmentStatus.REFUSED, AssessmentStatus.ACCEPTED):
-        await connection.execute(_judging(scope, status))
+    for judging in _judging(scope):
+        await connection.execute(judging)
 
 
 async def judge_identity(connection: AsyncConnection, identity: Mapping[str, Any]) -> None:
@@ -192,13 +200,17 @@ async def judge_identity(connection: AsyncConnection, identity: Mapping[str, Any
 
 # Building these takes longer than executing them.
 @cache
-def _judging_identity() -> tuple[Update, Update]:
+def _judging_identity() -> list[Update | Delete]:
     columns = (assessments.c[name] for name in IDENTITY)
     scope = and_(*(column == bindparam(f"of_{column.name}", type_=column.type) for column in columns))
-    return _judging(scope, AssessmentStatus.REFUSED), _judging(scope, AssessmentStatus.ACCEPTED)
+    return _judging(scope)
 
 
-def _judging(scope: ColumnElement[bool], status: AssessmentStatus) -> Update:
+def _judging(scope: ColumnElement[bool]) -> list[Update | Delete]:
+    return [_storing(scope, AssessmentStatus.REFUSED), _storing(scope, AssessmentStatus.ACCEPTED), _ending(scope)]
+
+
+def _storing(scope: ColumnElement[bool], status: AssessmentStatus) -> Update:
     verdict = verdicts(scope).subquery("verdict")
     return (
         update(assessments)
@@ -210,6 +222,18 @@ def _judging(scope: ColumnElement[bool], status: AssessmentStatus) -> Update:
             echo=verdict.c.echo,
         )
         .where(assessments.c.id == verdict.c.id, verdict.c.status == status, _differs(verdict))
+    )
+
+
+def _ending(scope: ColumnElement[bool]) -> Delete:
+    """What is decided needs no reviewer any more."""
+    return delete(claims).where(
+        scope,
+        assessments.c.status == AssessmentStatus.ACCEPTED,
+        decided(assessments, attempts),
+        attempts.c.id == assessments.c.attempt_pk,
+        claims.c.attempt_pk == assessments.c.attempt_pk,
+        claims.c.defect_pk == assessments.c.defect_pk,
     )
 
 

@@ -12,7 +12,7 @@ from models.base import AssessmentStatus, Keeper, Provenance, ReasonCode, table
 from resolvers.acting import Acting
 from resolvers.errors import InvalidInput, NotFound, Refused, Subject
 from resolvers.forms import require_text
-from resolvers.judgement import agents, attempts, cases, current, defects, suite_agents, suites
+from resolvers.judgement import agents, attempts, cases, current, decided, defects, suite_agents, suites
 from resolvers.locks import hold
 from resolvers.suites import accepted
 
@@ -76,10 +76,6 @@ def queue(*, walked: bool = False) -> Select[Any]:
     """
     pair = (_pairs().offset(0) if walked else _pairs()).lateral("pair")
     standing, claim = assessments.alias("standing"), claims.alias("claim")
-    decided = and_(
-        standing.c.case_reproduced.is_not(None),
-        or_(standing.c.judge_detected.is_not(None), ~attempts.c.has_report),
-    )
     return (
         select(
             attempts.c.started_at,
@@ -99,7 +95,7 @@ def queue(*, walked: bool = False) -> Select[Any]:
             attempts.c.execution_status == "completed",
             attempts.c.refusal.is_(None),
             attempts.c.result_sha256.is_not(None),
-            or_(standing.c.id.is_(None), and_(~decided, standing.c.keeper != Keeper.TREE)),
+            or_(standing.c.id.is_(None), and_(~decided(standing, attempts), standing.c.keeper != Keeper.TREE)),
         )
     )
 

@@ -29,7 +29,7 @@ from models import (
     TrialSuite,
 )
 from models.base import AssessmentStatus, Keeper, ReasonCode, table
-from resolvers.judgement import agents, attempts, cases, defects
+from resolvers.judgement import agents, attempts, cases, decided, defects
 from resolvers.sql import total
 
 assessments, changes = table(Assessment), table(AssessmentChange)
@@ -77,9 +77,6 @@ def _record() -> FromClause:
 def _cells() -> FromClause:
     """For each frozen defect in each trial: its pairs, those decided, and what they found."""
     record = _record()
-    decided = and_(
-        record.c.case_reproduced.is_not(None), or_(record.c.judge_detected.is_not(None), ~attempts.c.has_report)
-    )
     reviewable = and_(
         attempts.c.case_pk == cases.c.id,
         attempts.c.execution_status == "completed",
@@ -102,7 +99,7 @@ def _cells() -> FromClause:
             defects.c.agent_pk,
             defects.c.id.label("defect_pk"),
             func.count(attempts.c.id).label("pairs"),
-            func.count().filter(decided).label("decided"),
+            func.count().filter(decided(record, attempts)).label("decided"),
             func.coalesce(func.bool_or(and_(record.c.case_reproduced, record.c.judge_detected)), False).label("found"),
             func.coalesce(func.bool_or(record.c.case_reproduced), False).label("reproduced"),
             func.count().filter(both).label("judged"),
