@@ -376,7 +376,7 @@ def _is_descending(ordering: Expression) -> bool:
     class AnyRow:
         c = Columns()
 
-    made: Any = ordering(AnyRow())  # type: ignore[arg-type]
+    made: Any = ordering(AnyRow())
     return isinstance(made, UnaryExpression) and made.modifier is operators.desc_op
 
 

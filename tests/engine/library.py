@@ -56,7 +56,7 @@ from engine.mapping import (
     one,
 )
 from engine.plans import DIALECT
-from engine.references import ref
+from engine.references import present, ref
 
 metadata = MetaData()
 
@@ -241,6 +241,7 @@ class Loss:
 class Receipt:
     book: Book
     books: list[Book | None]
+    present: list[Book]
     loans: list[Loan | Loss]
     anything: Node | None
     note: str
@@ -281,6 +282,7 @@ class Mutation:
         return Receipt(
             book=ref(Book, keys[0]),
             books=[ref(Book, key) if key else None for key in keys],
+            present=present(Book, keys),
             loans=[_lent(key) for key in keys],
             anything=ref(Review, "r1"),
             note="until Friday",

@@ -1,5 +1,7 @@
 """Rows that the items of a list refer to are read together, each with what is selected at its place."""
 
+import pytest
+
 from engine.encode import write_global_id
 from tests.engine.library import Desk, data, schema
 
@@ -44,3 +46,13 @@ async def test_one_path_can_select_other_things_of_other_types(desk: Desk) -> No
 
     assert loan["lend"]["loans"][0]["book"].keys() == {"title", "notes"}
     assert loss["lend"]["loans"][0]["book"].keys() == {"year"}
+
+
+@pytest.mark.parametrize("keys", [[999, 1, 998, 3], [1], [999]])
+async def test_what_is_gone_is_left_out_where_only_what_is_there_was_asked_for(desk: Desk, keys: list[int]) -> None:
+    query = "mutation ($keys: [Int!]!) { lend(keys: $keys) { note present { id } } }"
+
+    answer = await data(schema(), desk, query, keys=keys)
+
+    assert answer["lend"]["present"] == [{"id": write_global_id("Book", key)} for key in keys if key < 900]
+    assert len(desk.asked) == 1
