@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, FromClause, Subquery, and_, exists, false, func, or_, true
+from sqlalchemy import ColumnElement, FromClause, Subquery, and_, false, func, or_, true
 from sqlalchemy.dialects.postgresql import aggregate_order_by
 from strawberry.types.base import StrawberryOptional
 
@@ -107,7 +107,10 @@ class Page:
         if limits is None:
             return false()
         past = self.order.beyond(self.found.row, limits, backward=backward, inclusive=True)
-        return exists(self.found.narrowed(past).selecting(true()))
+        sorting = self.order.sorting(self.found.row, backward=backward)
+        # The nearest one: whether there is any at all might be looked for from the wrong end of the table.
+        nearest = self.found.narrowed(past).selecting(true()).order_by(*sorting).limit(1).scalar_subquery()
+        return func.coalesce(nearest, false())
 
 
 class Shown:

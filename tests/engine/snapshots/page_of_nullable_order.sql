@@ -31,12 +31,19 @@ SELECT (
       'hasNextPage',
       count(*) > $2::INTEGER,
       'hasPreviousPage',
-      EXISTS (
-        SELECT true AS anon_4
-        FROM books AS books_1
-        WHERE books_1.year > $3::BIGINT OR books_1.year IS NOT NULL AND $3::BIGINT IS NULL OR books_1.year IS NOT DISTINCT FROM $3::BIGINT AND books_1.title <= $4::VARCHAR AND (
-          books_1.title < $4::VARCHAR OR books_1.title = $4::VARCHAR AND books_1.id <= $5::BIGINT
-        )
+      coalesce(
+        (
+          SELECT true AS anon_4
+          FROM books AS books_1
+          WHERE books_1.year > $3::BIGINT OR books_1.year IS NOT NULL AND $3::BIGINT IS NULL OR books_1.year IS NOT DISTINCT FROM $3::BIGINT AND books_1.title <= $4::VARCHAR AND (
+            books_1.title < $4::VARCHAR OR books_1.title = $4::VARCHAR AND books_1.id <= $5::BIGINT
+          )
+          ORDER BY books_1.year ASC NULLS FIRST,
+          books_1.title DESC,
+          books_1.id DESC
+          LIMIT 1
+        ),
+        false
       ),
       'startCursor',
       max(
