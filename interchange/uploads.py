@@ -83,8 +83,8 @@ async def checked(store: Store, digest: str, size: int) -> AsyncIterator[bytes]:
         async for chunk in store.stream(digest, 0, size):
             found.update(chunk)
             yield chunk
-    except FileNotFoundError:
-        raise _unavailable("The file store has lost this file.") from None
+    except OSError as error:
+        raise _unavailable("The file store has lost this file, or cannot read it.") from error
     if found.hexdigest() != digest:
         raise _unavailable("The file store holds other bytes under this digest.")
 

@@ -13,6 +13,7 @@ from typing import IO, Final
 from uuid import uuid4
 
 import obstore
+from obstore.exceptions import BaseError
 from obstore.store import LocalStore, ObjectStore, from_url
 
 from server.settings import Settings
@@ -125,9 +126,12 @@ class FileStore:
         """The bytes from start up to end, which must lie within the file."""
         if start == end:
             return
-        part = await obstore.get_async(self._store, key_of(digest), options={"range": (start, end)})
-        async for chunk in part.stream():
-            yield bytes(chunk)
+        try:
+            part = await obstore.get_async(self._store, key_of(digest), options={"range": (start, end)})
+            async for chunk in part.stream():
+                yield bytes(chunk)
+        except BaseError as error:
+            raise OSError(f"the file {digest} cannot be read from its store") from error
 
     @contextmanager
     def batch(self) -> Iterator[Keep]:

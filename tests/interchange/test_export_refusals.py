@@ -100,9 +100,12 @@ async def test_bytes_that_were_lost_are_named(holding: Holding, root: Path, tmp_
     assert message.startswith(f"{UNIT}/ground_truth/observations/run-1.zip")
 
 
-async def test_bytes_that_are_no_longer_those_are_named(holding: Holding, root: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("other", [b"run x", b"ru", b""])
+async def test_bytes_that_are_no_longer_those_are_named(
+    holding: Holding, root: Path, tmp_path: Path, other: bytes
+) -> None:
     await holding.take(root)
-    obstore.put(holding.files._store, key_of(sha256(b"run 1")), b"run x")
+    obstore.put(holding.files._store, key_of(sha256(b"run 1")), other)
     (tmp_path / "copy").mkdir()
 
     [(code, message)] = await refused(holding, tmp_path / "copy")

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+import obstore
 import pytest
 import pytest_asyncio
 from sqlalchemy import delete, insert, select
@@ -14,6 +15,7 @@ from models import Defect, File
 from models.base import Role, table
 from resolvers.access import Viewer
 from resolvers.agents import manifest_document
+from server.files import key_of
 from tests.databases import created
 from tests.interchange.building import (
     MANIFEST,
@@ -221,6 +223,16 @@ async def test_a_file_that_the_store_lost_is_refused(refusing: House) -> None:
     answer = await refusing.act("importManifest", {"agentId": "alpha", "fileSha256": UNKNOWN})
 
     await refusing.execute(delete(table(File)).where(table(File).c.sha256 == UNKNOWN))
+
+    assert (answer["__typename"], answer["code"]) == ("Refused", "FILE_UNAVAILABLE")
+
+
+@pytest.mark.parametrize("left", [b"", b"{", b"other bytes"])
+async def test_a_file_that_is_no_longer_whole_is_refused(refusing: House, left: bytes) -> None:
+    digest = await refusing.send(b'{"schema": "some"}')
+    obstore.put(refusing.files._store, key_of(digest), left)
+
+    answer = await refusing.act("importManifest", {"agentId": "alpha", "fileSha256": digest})
 
     assert (answer["__typename"], answer["code"]) == ("Refused", "FILE_UNAVAILABLE")
 
