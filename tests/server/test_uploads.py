@@ -2,13 +2,13 @@
 
 import asyncio
 import os
-import socket
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import asyncpg
 import httpx
@@ -129,28 +129,33 @@ async def test_a_file_of_the_greatest_size_passes_and_one_byte_more_is_refused(
     assert kept(data) == [digest_of(fits)]
 
 
-@pytest.mark.parametrize("length", [50_000, 0])
-async def test_a_client_that_is_killed_leaves_nothing(host: str, database: str, data: Path, length: int) -> None:
-    head = f"content-length: {length}" if length else "transfer-encoding: chunked"
-    body = b"x" * 20_000
-    sent = body if length else b"4e20\r\n" + body + b"\r\n"
-    name, port = host.split(":")
-    with socket.create_connection((name, int(port))) as connection:
-        connection.sendall(f"POST /files HTTP/1.1\r\nhost: {host}\r\n{head}\r\n\r\n".encode() + sent)
+@pytest.mark.parametrize("size", [20_000, 12 * MIB])
+@pytest.mark.parametrize("is_declared", [True, False])
+async def test_a_client_that_is_killed_leaves_nothing(database: str, data: Path, size: int, is_declared: bool) -> None:
+    head = f"content-length: {size + 1}" if is_declared else "transfer-encoding: chunked"
+    body = b"x" * size
+    sent = body if is_declared else b"%x\r\n%b\r\n" % (size, body)
+    async with serving(create_app(Settings(data_dir=data), database)) as host:
+        others = asyncio.all_tasks()
+        _, writer = await asyncio.open_connection(*host.split(":"))
+        writer.write(f"POST /files HTTP/1.1\r\nhost: {host}\r\n{head}\r\n\r\n".encode() + sent)
+        await writer.drain()
         await eventually(lambda: is_arriving(data))
         # Reset instead of a farewell, as when a process is killed.
-        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+        writer.transport.abort()
 
-    await eventually(lambda: is_empty(data))
-    assert await rows(database) == []
+        await eventually(lambda: is_over(others))
+        assert kept(data) == []
+        assert await rows(database) == []
+
+
+async def is_over(others: set[asyncio.Task[Any]]) -> bool:
+    """Nobody works on a request any more."""
+    return asyncio.all_tasks() - others <= {asyncio.current_task()}
 
 
 async def is_arriving(data: Path) -> bool:
     return (data / "files" / "tmp").exists() or kept(data) != []
-
-
-async def is_empty(data: Path) -> bool:
-    return kept(data) == []
 
 
 @pytest.mark.parametrize(
