@@ -1,4 +1,4 @@
-"""One statement that adds some values of a row and changes others keeps one revision of it, not two."""
+"""A statement keeps one revision of a row, whether it adds or changes values; none where only emptiness goes."""
 
 from alembic import op
 
@@ -17,7 +17,7 @@ KEPT_BY_UPDATE = """
 """
 
 KEEP_REVISIONS = """
-CREATE OR REPLACE FUNCTION keep_revisions_on_insert() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION keep_revisions_on_{event}() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO expected_revisions (row_pk, revision, text, fields, change, changed_by)
     SELECT
@@ -30,15 +30,24 @@ BEGIN
         ),
         coalesce(nullif(current_setting('assay.change', true), ''), 'EDITED'),
         coalesce(nullif(current_setting('assay.recorder', true), ''), session_user)
-    FROM (SELECT DISTINCT row_pk FROM after_change WHERE origin <> 'EMPTY' {condition}) touched;
+    FROM ({touched}) touched;
     RETURN NULL;
 END $$
 """
 
 
+INSERTED = "SELECT DISTINCT row_pk FROM after_change WHERE origin <> 'EMPTY'"
+DELETED = "SELECT DISTINCT row_pk FROM before_change JOIN benchmark_rows ON benchmark_rows.id = row_pk"
+
+
+def keep(inserted: str, deleted: str) -> None:
+    op.execute(KEEP_REVISIONS.format(event="insert", touched=inserted))
+    op.execute(KEEP_REVISIONS.format(event="delete", touched=deleted))
+
+
 def upgrade() -> None:
-    op.execute(KEEP_REVISIONS.format(condition=KEPT_BY_UPDATE))
+    keep(INSERTED + KEPT_BY_UPDATE, DELETED + " WHERE origin <> 'EMPTY'")
 
 
 def downgrade() -> None:
-    op.execute(KEEP_REVISIONS.format(condition=""))
+    keep(INSERTED, DELETED)
