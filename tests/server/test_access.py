@@ -55,6 +55,8 @@ GUARDED = [
     ("GET", "/api/benchmark/overview", {}),
     ("GET", "/api/agents/a/manifest.json", {}),
     ("GET", "/api/suites/s/assessments.json", {}),
+    ("GET", "/api/benchmarks/1/rows.json", {}),
+    ("GET", "/api/benchmarks/1/table.csv", {}),
     ("GET", "/metrics", {}),
     ("GET", "/no-such-address", {}),
     ("GET", "/static", {}),

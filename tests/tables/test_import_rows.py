@@ -4,13 +4,20 @@ from io import BytesIO
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sqlalchemy.dialects.postgresql import insert
 
 from interchange.store.exports import What, write
 from interchange.store.tables import table_of
+from models import File
 from models.base import AgentKind
+from models.base import table as table_of_model
 from resolvers.access import Viewer
 from resolvers.row_files import RowFormat
 from resolvers.tables import benchmarks
+from tests.interchange.test_rows import AUTOMATION, CONVERSATION, DIGEST, FILLED, SPOKEN
+from tests.interchange.test_rows import write as written
 from tests.rules.house import Answer, House
 from tests.tables.table import ANN, BEN, EMPTY, Table, field, made
 
@@ -168,6 +175,33 @@ async def test_rows_exported_and_imported_are_exported_as_the_same_bytes(
         again = await export(await copied(table, data, RowFormat(format)), RowFormat(format))
 
         assert again == data
+
+
+@pytest.fixture(scope="module")
+async def attached(tables: House) -> None:
+    """The file that drawn rows name."""
+    known = insert(table_of_model(File)).values(sha256=DIGEST, size=0)
+    await tables.execute(known.on_conflict_do_nothing())
+
+
+@pytest.mark.usefixtures("attached")
+@pytest.mark.parametrize("format", ["JSON", "JSONL"])
+@given(drawing=st.data())
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+async def test_any_rows_come_out_as_they_went_in(tables: House, format: str, drawing: st.DataObject) -> None:
+    kind = drawing.draw(st.sampled_from(list(AgentKind)))
+    fields = dict(AUTOMATION.fields) if kind == AgentKind.AUTOMATION else {}
+    columns = [{"name": name, "type": type_} for name, type_ in fields.items()]
+    rows = drawing.draw(SPOKEN if kind == AgentKind.CONVERSATION else FILLED)
+    data = written(rows, format, CONVERSATION if kind == AgentKind.CONVERSATION else AUTOMATION).encode()
+    first, second = [await made(tables, kind, tracks=0, rows=0, fields=columns) for _ in range(2)]
+
+    await send(first, data, format)
+    exported = await export(first, RowFormat(format))
+    await send(second, exported, format)
+
+    assert exported == data
+    assert await export(second, RowFormat(format)) == data
 
 
 async def test_a_csv_brings_back_everything_but_empty_expected_texts(talk: Table, form: Table) -> None:
