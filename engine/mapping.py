@@ -14,6 +14,7 @@
         book: Book | None = lookup(lambda book, given: book.c.title == given["title"], title=Argument(str))
         books: Connection[Book] = many()
 
+What a field is computed from can be arguments of its own: `computed(lambda book, given: …, arguments={…})`.
 A list gets the arguments that the type in it allows: `where`, `orderBy`, `includeRetired` and those of pages.
 """
 
