@@ -192,7 +192,7 @@ def evaluator_scores(protocol: FromClause) -> Select[Any]:
             case((is_complete, series.c.mean)).label("macro"),
             (~is_complete).label("pending"),
         )
-        .join(series, true())
+        .select_from(sums.join(series, true()))
         .where(sums.c.protocol_pk == protocol.c.id)
     )
 

@@ -3,7 +3,7 @@
 import asyncio
 import itertools
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -31,18 +31,18 @@ GROUP BY 1, 2, 3, 4, 5 HAVING count(*) > 1
 Act = Callable[[str, Answer, str], Awaitable[Answer | None]]
 
 
-def write_pairs(root: Path) -> list[Object]:
-    """A tree of twenty pairs; answers a decision about each."""
+def write_pairs(root: Path, slots: int = SLOTS) -> list[Object]:
+    """A tree of two pairs for each slot; answers a decision about each."""
     found = [defect(id=name) for name in DEFECTS]
     write_unit(root, manifest=manifest_of(*found))
-    events = [event for index in range(SLOTS) for event in _slot(index)]
-    suite = write_suite(root, events, cases=SLOTS)
-    for index in range(SLOTS):
+    events = [event for index in range(slots) for event in _slot(index)]
+    suite = write_suite(root, events, cases=slots)
+    for index in range(slots):
         (suite / f"cases/{index}").mkdir(parents=True, exist_ok=True)
         (suite / f"cases/{index}/case.json").write_bytes(b"case")
     return [
         decision(caseIndex=index, defectId=each["id"], groundTruthSha256=digest_json(each))
-        for index in range(SLOTS)
+        for index in range(slots)
         for each in found
     ]
 
@@ -218,7 +218,3 @@ def _assert_told(histories: dict[str, dict[int, Version]], crowd: Crowd) -> None
         before, after = writers.get((told.key, told.version)), writers.get((told.key, told.version + 1))
         assert before is None or before.started < told.ended
         assert after is None or after is told or after.ended > told.started
-
-
-def calls_of(told: Iterable[Told]) -> int:
-    return len({(each.person, each.started) for each in told})
