@@ -58,7 +58,8 @@ async def start_of(schema: Schema, connection: asyncpg.Connection, question: Que
     variables = {**question.variables, "size": 1, "where": question.start}
     data = await answered(schema, Reader(connection), question.text, variables)
     [fragment] = data.values()
-    cursor: str = orjson.loads(orjson.dumps(fragment))["pageInfo"]["endCursor"]
+    cursor: str | None = orjson.loads(orjson.dumps(fragment))["pageInfo"]["endCursor"]
+    assert cursor, f"{question.name} begins nowhere"
     return cursor
 
 

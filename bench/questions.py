@@ -70,7 +70,7 @@ def equal(**fields: Any) -> dict[str, Any]:
     return {name: {"eq": value} for name, value in fields.items()}
 
 
-LATE = {"reviewedAt": {"gt": "2026-03-01T00:00:00Z"}}
+EARLY = {"reviewedAt": {"lt": "2026-01-28T00:00:00Z"}}
 MONTH = {"reviewedAt": {"gte": "2026-02-01T00:00:00Z", "lt": "2026-03-01T00:00:00Z"}}
 
 QUESTIONS = (
@@ -84,8 +84,8 @@ QUESTIONS = (
     assessments("assessments, deep page", start=equal(agentId="agent-500")),
     assessments("assessments, newest first", order="REVIEWED_AT", direction="DESC"),
     assessments("assessments, oldest first", order="REVIEWED_AT"),
-    assessments("assessments by review, deep page", order="REVIEWED_AT", direction="DESC", start=LATE),
-    assessments("assessments by review, deep page backward", order="REVIEWED_AT", last=True, start=LATE),
+    assessments("assessments by review, deep page", order="REVIEWED_AT", direction="DESC", start=EARLY),
+    assessments("assessments by review, deep page backward", order="REVIEWED_AT", last=True, start=EARLY),
     assessments("refused", where=equal(status="REFUSED")),
     assessments("refused, newest first", where=equal(status="REFUSED"), order="REVIEWED_AT", direction="DESC"),
     assessments("withdrawn", where=equal(status="WITHDRAWN")),
@@ -132,7 +132,14 @@ QUESTIONS = (
         start={"startedAt": {"lt": "2026-01-10T00:00:00Z"}},
     ),
     page("attempts", "attempts that can be reviewed", "attemptId", where=equal(reviewable=True)),
-    page("attempts", "attempts of a Suite", "attemptId", where={"case": {"suite": equal(suiteId="suite-50")}}),
+    # An Attempt knows its Case alone: this follows the Attempts. The way over the Suite's Cases does not.
+    page(
+        "attempts",
+        "attempts of a Suite",
+        "attemptId",
+        where={"case": {"suite": equal(suiteId="suite-50")}},
+        most=PAIRS,
+    ),
     page("attempts", "attempts by name", "attemptId", where=equal(attemptId="attempt-20000-1")),
     page("defects", "defects", "defectId title status assessmentCount"),
     page("defects", "defects by title", "defectId title status", order="TITLE"),
