@@ -109,7 +109,9 @@ async def _change(acting: Acting, row: Row[Any], **values: Any) -> None:
 
 async def _require_acceptance(acting: Acting, row: Row[Any], suite_id: str) -> None:
     now = (await acting.connection.execute(select(assessments).where(assessments.c.id == row.id))).one()
-    judged = await _frozen_reason(acting, now, suite_id) if now.trial else now.reason
+    judged = now.reason
+    if judged == ReasonCode.STALE_REVISION:
+        judged = await _frozen_reason(acting, now, suite_id)
     if judged is not None:
         raise Refused(MESSAGES[judged], judged, Subject(Assessment, row.id))
 
