@@ -4,13 +4,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from server.commands import app
+from server.commands.trees import WhichName
 
 if TYPE_CHECKING:
     from interchange.export import Exported
     from server.opening import Opened
 
 Directory = Annotated[Path, typer.Argument(file_okay=False, help="A project tree to write over, or a new directory.")]
-Name = Annotated[str | None, typer.Option("--as", metavar="NAME", help="Which tree, where there are several.")]
 Agents = Annotated[
     list[str] | None, typer.Option("--agent", metavar="ID", help="Write only what is about this agent; repeat it.")
 ]
@@ -18,7 +18,7 @@ Json = Annotated[bool, typer.Option("--json", help="Say what was written as JSON
 
 
 @app.command("export")
-def export_(directory: Directory, name: Name = None, agents: Agents = None, as_json: Json = False) -> None:
+def export_(directory: Directory, name: WhichName = None, agents: Agents = None, as_json: Json = False) -> None:
     """Write a project tree: what was read of it, and what the API added."""
     from server.opening import opened
 

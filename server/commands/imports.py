@@ -5,6 +5,7 @@ import typer
 
 from server.commands import app
 from server.commands.faults import told_at
+from server.commands.trees import Name, rooted
 
 if TYPE_CHECKING:
     from interchange.imports import Imported
@@ -12,11 +13,12 @@ if TYPE_CHECKING:
 
 ACTOR = "local"
 
-Root = Annotated[Path | None, typer.Argument(exists=True, file_okay=False, help="The root of a project tree.")]
+Root = Annotated[
+    Path | None, typer.Argument(exists=True, file_okay=False, callback=rooted, help="The root of a project tree.")
+]
 Log = Annotated[
     Path | None, typer.Option("--log", metavar="FILE", exists=True, dir_okay=False, help="A result log without a plan.")
 ]
-Name = Annotated[str, typer.Option("--as", metavar="NAME", help="What the tree is called here.")]
 ReplaceRoot = Annotated[bool, typer.Option("--replace-root", help="The tree of this name has moved to this root.")]
 Adopt = Annotated[bool, typer.Option("--adopt", help="Let the API keep what the tree brings.")]
 Json = Annotated[bool, typer.Option("--json", help="Say what was done as JSON.")]
@@ -46,7 +48,7 @@ def import_(
 
 
 async def import_root(to: "Opened", root: Path, name: str, replace_root: bool) -> "Imported":
-    from interchange.imports import import_tree
+    from interchange.imports import RootUnavailable, import_tree
     from interchange.store.trees import RootMismatch
     from server.refusal import Fault, Refusal
 
@@ -54,6 +56,8 @@ async def import_root(to: "Opened", root: Path, name: str, replace_root: bool) -
         return await import_tree(to.connection, root, name, batch=to.files.batch, replace_root=replace_root)
     except RootMismatch as error:
         raise Refusal(Fault(str(root), "ROOT_MISMATCH", f"{error} (--as NAME or --replace-root)")) from error
+    except RootUnavailable as error:
+        raise Refusal(Fault(str(root), "FILE_UNAVAILABLE", str(error))) from error
 
 
 async def adopt_root(to: "Opened", root: Path) -> "Imported":

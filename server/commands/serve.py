@@ -4,15 +4,21 @@ from typing import Annotated
 import typer
 
 from server.commands import app
+from server.commands.trees import Name, rooted
 
 Demo = Annotated[bool, typer.Option("--demo", help="Load the demo tree where the database is empty.")]
 Root = Annotated[
     Path | None,
-    typer.Option("--root", exists=True, file_okay=False, help="A project tree to keep the database in step with."),
+    typer.Option(
+        "--root",
+        exists=True,
+        file_okay=False,
+        callback=rooted,
+        help="A project tree to keep the database in step with.",
+    ),
 ]
 Host = Annotated[str | None, typer.Option("--host", help="Address to listen on, instead of ASSAY_HOST.")]
 Port = Annotated[int | None, typer.Option("--port", help="Port to listen on, instead of ASSAY_PORT.")]
-Name = Annotated[str, typer.Option("--as", metavar="NAME", help="What that tree is called here.")]
 
 
 @app.command()

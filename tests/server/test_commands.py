@@ -1,6 +1,7 @@
 """What commands say, and the status they end with: 0 done, 1 refused, 2 wrong usage."""
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -49,6 +50,11 @@ def tree(tmp_path: Path) -> Path:
     return root
 
 
+def unwrapped(output: str) -> str:
+    """Without the box that wraps it."""
+    return " ".join(output.replace("│", " ").split())
+
+
 @pytest.fixture
 def refused(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., list[str]]:
     """Runs a command that must be refused; the lines that it says why."""
@@ -94,6 +100,23 @@ def test_a_name_remembers_its_root(assay: Assay, refused: Callable[..., list[str
 
     assert line.startswith(f"{moved}: ROOT_MISMATCH: ")
     assert assay("import", moved, "--replace-root").exit_code == 0
+
+
+@pytest.mark.parametrize("name", ["", " ", "two\nlines", os.fsdecode(b"\xff"), "x" * 501])
+def test_a_tree_has_a_name_that_can_be_kept_and_told(assay: Assay, tree: Path, name: str) -> None:
+    answer = assay("import", tree, "--as", name)
+
+    assert answer.exit_code == 2
+    assert "a tree is called by nonempty text" in unwrapped(answer.output)
+
+
+def test_a_tree_lies_where_it_can_be_found_again(assay: Assay, tree: Path) -> None:
+    elsewhere = tree.rename(tree.with_name(os.fsdecode(b"\xff")))
+
+    answer = assay("import", elsewhere)
+
+    assert answer.exit_code == 2
+    assert "must be UTF-8" in unwrapped(answer.output)
 
 
 def test_what_is_adopted_is_adopted_once(assay: Assay, tree: Path) -> None:
