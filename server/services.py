@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 import structlog
@@ -19,6 +19,8 @@ from server.watching import TableWatch
 log = structlog.get_logger(__name__)
 
 PAUSE: Final = 1.0
+# Long readings at once, which must leave connections to those who write.
+EXPORTS: Final = 2
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,7 @@ class Services:
     herald: Herald
     feeds: Mapping[str, Feed]
     tables: TableWatch
+    exports: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(EXPORTS))
 
 
 async def always(run: Callable[[], Awaitable[None]]) -> None:

@@ -16,8 +16,8 @@ from interchange.store.tables import table_of
 from interchange.tables import Table
 from resolvers.row_files import PREFIX, RowFormat
 from resolvers.tables import benchmarks
-from server.database import Database
 from server.documents import Endpoint, refused, same_origin
+from server.services import Services
 
 MEDIA_TYPES: Final = {
     RowFormat.JSON: "application/json",
@@ -32,10 +32,10 @@ LONGEST_KEY: Final = 18
 
 def download(what: What, format: RowFormat) -> Endpoint:
     async def answer(request: Request) -> Response:
-        database: Database = request.app.state.database
+        services: Services = request.app.state.services
         file = await asyncio.to_thread(tempfile.TemporaryFile)
         try:
-            done = await exported(database, request.path_params["id"], what, format, file)
+            done = await exported(services, request.path_params["id"], what, format, file)
         except BaseException:
             file.close()
             raise
@@ -50,12 +50,12 @@ def download(what: What, format: RowFormat) -> Endpoint:
 
 
 async def exported(
-    database: Database, id_: str, what: What, format: RowFormat, file: IO[bytes]
+    services: Services, id_: str, what: What, format: RowFormat, file: IO[bytes]
 ) -> tuple[Table, RowsWritten] | None:
     """The file is written before it is sent: who reads slowly holds no connection, and an error is no half file."""
     if not id_.isdecimal() or len(id_) > LONGEST_KEY:
         return None
-    async with database.engine.connect() as connection:
+    async with services.exports, services.database.engine.connect() as connection:
         table = await table_of(connection, benchmarks.c.id == int(id_))
         if table is None:
             return None
