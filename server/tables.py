@@ -12,7 +12,6 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from interchange.store.exports import RowsWritten, What, write
-from interchange.store.tables import table_of
 from interchange.tables import Table
 from resolvers.row_files import PREFIX, RowFormat
 from resolvers.tables import benchmarks
@@ -56,11 +55,7 @@ async def exported(
     if not id_.isdecimal() or len(id_) > LONGEST_KEY:
         return None
     async with services.exports, services.database.engine.connect() as connection:
-        table = await table_of(connection, benchmarks.c.id == int(id_))
-        if table is None:
-            return None
-        await connection.rollback()
-        return table, await write(connection, table, what, format, file)
+        return await write(connection, benchmarks.c.id == int(id_), what, format, file)
 
 
 def headers_of(table: Table, what: What, format: RowFormat, size: int, written: RowsWritten) -> dict[str, str]:

@@ -4,9 +4,10 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from typing import IO, Literal, TypeVar
 
+from sqlalchemy import ColumnElement
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from interchange.store.tables import rows_of, track_names, whole_rows_of
+from interchange.store.tables import rows_of, table_of, track_names, whole_rows_of
 from interchange.tables import RowRecord, Table, TableRow
 from interchange.written import Layout, is_lost_in_csv, rows_layout, table_layout, writer_of
 from resolvers.row_files import RowFormat
@@ -24,13 +25,22 @@ class RowsWritten:
     lost_empty_texts: int
 
 
-async def write(connection: AsyncConnection, of: Table, what: What, format: RowFormat, file: IO[bytes]) -> RowsWritten:
-    if what == "rows":
-        return await _write(rows_of(connection, of), rows_layout(of), format, file, _own)
-    # The columns and the rows are of one moment.
+async def write(
+    connection: AsyncConnection, which: ColumnElement[bool], what: What, format: RowFormat, file: IO[bytes]
+) -> tuple[Table, RowsWritten] | None:
+    """The benchmark for which this holds, as it is at one moment; None where there is none.
+
+    The connection must not have begun anything.
+    """
     await connection.execution_options(isolation_level="REPEATABLE READ")
-    layout = table_layout(of, await track_names(connection, of))
-    return await _write(whole_rows_of(connection, of), layout, format, file, _within)
+    async with connection.begin():
+        table = await table_of(connection, which)
+        if table is None:
+            return None
+        if what == "rows":
+            return table, await _write(rows_of(connection, table), rows_layout(table), format, file, _own)
+        layout = table_layout(table, await track_names(connection, table))
+        return table, await _write(whole_rows_of(connection, table), layout, format, file, _within)
 
 
 async def _write(

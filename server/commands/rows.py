@@ -1,5 +1,5 @@
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import IO, TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from interchange.tables import Table
     from resolvers.row_files import RowFormat
     from server.opening import Opened
+    from server.refusal import Refusal
 
 ACTOR = "local"
 
@@ -90,24 +91,49 @@ async def bring(to: "Opened", name: str, path: Path, format: "RowFormat") -> "Ro
 
 
 async def export_to(of: "Opened", name: str, output: Path | None, format: "RowFormat") -> "RowsWritten":
+    import shutil
     import sys
+    import tempfile
 
     from interchange.store.exports import write
+    from resolvers.tables import benchmarks
 
-    async with of.connection.begin():
-        table = await found(of, name)
+    # What cannot be written whole replaces nothing.
+    with tempfile.TemporaryFile() as file:
+        done = await write(of.connection, benchmarks.c.name == name, "rows", format, file)
+        if done is None:
+            raise unknown(name)
+        file.seek(0)
         if output is None:
-            return await write(of.connection, table, "rows", format, sys.stdout.buffer)
-        with output.open("wb") as file:
-            return await write(of.connection, table, "rows", format, file)
+            shutil.copyfileobj(file, sys.stdout.buffer)
+        else:
+            put(file, output)
+        return done[1]
+
+
+def put(file: IO[bytes], output: Path) -> None:
+    import shutil
+
+    from server.refusal import Fault, Refusal
+
+    try:
+        with output.open("wb") as target:
+            shutil.copyfileobj(file, target)
+    except OSError as error:
+        raise Refusal(Fault(str(output), "FILE_UNAVAILABLE", f"cannot be written: {error.strerror}")) from error
 
 
 async def found(at: "Opened", name: str) -> "Table":
     from interchange.store.tables import table_of
     from resolvers.tables import benchmarks
-    from server.refusal import Fault, Refusal
 
     table = await table_of(at.connection, benchmarks.c.name == name)
     if table is None:
-        raise Refusal(Fault(name, "UNKNOWN_BENCHMARK", "There is no benchmark of this name."))
+        raise unknown(name)
     return table
+
+
+def unknown(name: str) -> "Refusal":
+    from server.refusal import Fault, Refusal
+
+    return Refusal(Fault(name, "UNKNOWN_BENCHMARK", "There is no benchmark of this name."))

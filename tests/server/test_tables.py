@@ -183,3 +183,13 @@ async def test_a_benchmark_of_another_name_is_refused(assay: Assay, tmp_path: Pa
     for arguments in (("import", "none", tmp_path / "rows.json"), ("export", "none")):
         status, _, said = await run(assay, "rows", *arguments)
         assert (status, said) == (1, "none: UNKNOWN_BENCHMARK: There is no benchmark of this name.\n")
+
+
+async def test_an_export_that_cannot_be_written_is_refused(
+    client: httpx.AsyncClient, benchmark: str, assay: Assay, tmp_path: Path
+) -> None:
+    output = tmp_path / "nowhere" / "rows.json"
+
+    status, _, said = await run(assay, "rows", "export", "Höflich / 1", "-o", output)
+
+    assert (status, said) == (1, f"{output}: FILE_UNAVAILABLE: cannot be written: No such file or directory\n")

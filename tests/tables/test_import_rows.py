@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from sqlalchemy.dialects.postgresql import insert
 
 from interchange.store.exports import What, write
-from interchange.store.tables import table_of
 from models import File
 from models.base import AgentKind
 from models.base import table as table_of_model
@@ -60,10 +59,7 @@ async def faults(table: Table, data: bytes, format: str = "JSONL") -> list[tuple
 async def export(table: Table, format: RowFormat = RowFormat.JSONL, what: What = "rows") -> bytes:
     file = BytesIO()
     async with table.house.connection() as connection:
-        found = await table_of(connection, benchmarks.c.id == table.key())
-        assert found is not None
-        await connection.rollback()
-        await write(connection, found, what, format, file)
+        assert await write(connection, benchmarks.c.id == table.key(), what, format, file) is not None
     return file.getvalue()
 
 
