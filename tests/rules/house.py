@@ -157,7 +157,7 @@ class House:
         assert await self.execute(differences(true())) == []
         async with self.connection() as connection:
             found = [difference async for difference in verify(connection, self.files)]
-        assert found == []
+        assert not found, found
 
 
 @asynccontextmanager
