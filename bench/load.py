@@ -43,7 +43,8 @@ def by_wrk(wrk: str, target: Target, seconds: float) -> float:
     with tempfile.NamedTemporaryFile("w", suffix=".lua") as file:
         file.write(script)
         file.flush()
-        command = [wrk, "-t1", f"-c{CONNECTIONS}", f"-d{max(1, round(seconds))}s", "-s", file.name, target.url]
+        length = f"-d{max(1, round(seconds))}s"
+        command = [wrk, "-t1", f"-c{CONNECTIONS}", length, "--timeout", "60s", "-s", file.name, target.url]
         said = subprocess.run(command, capture_output=True, text=True, check=True).stdout  # noqa: S603
     rate = re.search(r"Requests/sec:\s+([\d.]+)", said)
     if rate is None or "Non-2xx" in said or "Socket errors" in said:
