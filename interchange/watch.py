@@ -1,6 +1,7 @@
 """A tree that is followed: what changes in its files shows in the database, without anybody asking."""
 
 import asyncio
+import os
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -10,11 +11,12 @@ from typing import Final
 import structlog
 from sqlalchemy import func, select
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
-from watchfiles import awatch
+from watchfiles import Change, awatch
 
 from interchange.cache import Cache
 from interchange.imports import Batch, Imported, read, store, undisturbed
 from interchange.records import TreeRecord
+from resolvers.forms import storable_text
 
 log = structlog.get_logger(__name__)
 
@@ -57,6 +59,11 @@ async def _leading(engine: AsyncEngine, root: Path) -> AsyncIterator[AsyncConnec
         finally:
             # Given back to the pool, it would hold the lock on.
             await connection.invalidate()
+
+
+def _directories(root: Path) -> set[str]:
+    """Those of a tree that can be listened to; links are not followed."""
+    return {str(root), *(folder for folder, _, _ in os.walk(root) if storable_text(folder) is not None)}
 
 
 class Follower:
@@ -105,12 +112,25 @@ class Follower:
     async def _listen(self) -> None:
         while True:
             try:
-                async for _ in awatch(self._root, step=20, debounce=200, ignore_permission_denied=True):
-                    self._changed.set()
+                while True:
+                    await self._hear(await asyncio.to_thread(_directories, self._root))
             except Exception:
                 # Out of watches, or no root: polling goes on.
                 log.warning("tree_events_unavailable", tree=self._name, exc_info=True)
             await asyncio.sleep(EVENTS_PAUSE)
+
+    async def _hear(self, directories: set[str]) -> None:
+        """Of these directories alone, until there are others: left to itself the watcher follows links anywhere."""
+        # Nobody listened until now.
+        self._changed.set()
+        async for changes in awatch(
+            *directories, recursive=False, step=20, debounce=200, ignore_permission_denied=True
+        ):
+            self._changed.set()
+            if all(change is Change.modified for change, _ in changes):
+                continue
+            if await asyncio.to_thread(_directories, self._root) != directories:
+                return
 
     def _tell(self, done: Imported) -> None:
         log.info("tree_in_step", tree=self._name, agents=done.agents, suites=done.suites, warnings=len(done.notices))
