@@ -1,4 +1,4 @@
-"""`python -m bench [rates] [import] [rows] [size]`: measures all of it, or the parts that are named."""
+"""`python -m bench [rates] [import] [rows] [sets] [size]`: measures all of it, or the parts that are named."""
 
 import asyncio
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from bench import importing, rates, rows, size
+from bench import importing, rates, rows, sets, size
 from bench.databases import connection, database, postgres, working_directory
 from bench.large import SMALL, fill
 from bench.load import CONNECTIONS, GENERATOR
@@ -19,6 +19,7 @@ class Part(StrEnum):
     RATES = "rates"
     IMPORT = "import"
     ROWS = "rows"
+    SETS = "sets"
     SIZE = "size"
 
 
@@ -44,6 +45,11 @@ def measure_rows(dsn: str, directory: Path) -> bool:
     return report(asyncio.run(rows.compare(dsn, directory)))
 
 
+def measure_sets(dsn: str) -> bool:
+    print(f"Ground truth of a table captured anew, and cleared: median of {sets.ROUNDS}", flush=True)
+    return report(asyncio.run(sets.compare(dsn)))
+
+
 def measure_size(dsn: str, plans: Path | None) -> bool:
     print("1,000 agents, 20,000 defects, 1,000,000 assessments: the statements of the service", flush=True)
     return size.report(asyncio.run(size.explanations(dsn)), plans)
@@ -61,6 +67,7 @@ def main(
             Part.RATES: lambda: measure_rates(dsn, directory, seconds),
             Part.IMPORT: lambda: measure_import(dsn, directory),
             Part.ROWS: lambda: measure_rows(dsn, directory),
+            Part.SETS: lambda: measure_sets(dsn),
             Part.SIZE: lambda: measure_size(dsn, plans),
         }
         held = [measures[part]() for part in parts or list(Part)]
