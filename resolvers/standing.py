@@ -12,6 +12,7 @@ from models import ProtocolAgent, ProtocolDefect, TrialSuite
 from models.assessments import IDENTITY
 from models.base import table
 from resolvers.decisions import Decision, form_fault, identity_fault
+from resolvers.forms import storable_text
 from resolvers.judgement import agents, assessments, attempts, cases, defects, ground, reason, suites
 from resolvers.sql import arrays, to_send
 
@@ -51,7 +52,12 @@ def _rows(decisions: Sequence[Decision]) -> Iterator[tuple[Any, ...]]:
     for place, decision in enumerate(decisions):
         if identity_fault(decision) is None:
             step, fault = form_fault(decision) or (None, None)
-            yield place, *decision.identity, *decision.words, step, fault and fault.code
+            yield place, *decision.identity, *map(_sendable, decision.words), step, fault and fault.code
+
+
+def _sendable(word: Any) -> Any:
+    """Text that no database takes goes as none: that its form is at fault is told beside it."""
+    return storable_text(word) if isinstance(word, str) else word
 
 
 async def grounds(connection: AsyncConnection, decisions: Sequence[Decision]) -> dict[int, Row[Any]]:

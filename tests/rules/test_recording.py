@@ -48,6 +48,7 @@ FORM: dict[str, tuple[dict[str, Any], str, str]] = {
     "detected, not decided": (decision(caseReproduced=None, judgeDetected=True), "INVALID_DECISION", "judgeDetected"),
     "a blank reviewer": (decision(reviewedBy=BLANK), "INVALID_FIELD", "reviewedBy"),
     "no rationale": (decision(rationale=""), "INVALID_FIELD", "rationale"),
+    "NUL in the rationale": (decision(rationale="a\0b"), "INVALID_FIELD", "rationale"),
     "a fault beside a record that stands": (
         without(decision("retried", judgeDetected=None), "judgeDetected"),
         "INVALID_FIELD",
