@@ -11,8 +11,9 @@ from models import LanguageModel
 from models.base import ReasonCode, table
 from resolvers.acting import Acting
 from resolvers.errors import Conflict, Duplicate, InvalidInput, NotFound, Subject
-from resolvers.forms import require_text
+from resolvers.forms import require_identity, require_text
 from resolvers.sql import among
+from resolvers.values import MONEY, is_money
 
 models = table(LanguageModel)
 
@@ -54,7 +55,9 @@ async def _require_free(acting: Acting, name: str, own: int | None) -> None:
 
 
 def _require_sound(given: Mapping[str, Any]) -> None:
-    for name in ("name", "provider", "model_name", *OPTIONAL):
+    if "name" in given:
+        require_identity(given["name"] or "", ("name",))
+    for name in ("provider", "model_name", *OPTIONAL):
         if name in given and not (given[name] is None and name in OPTIONAL):
             require_text(given[name] or "", (name,))
     if "provider" in given and given["provider"] not in PROVIDERS:
@@ -62,8 +65,8 @@ def _require_sound(given: Mapping[str, Any]) -> None:
         raise InvalidInput(message, ("provider",), ReasonCode.INVALID_FIELD)
     for name in ("input_price", "output_price"):
         price: Decimal | None = given.get(name)
-        if price is not None and price < 0:
-            raise InvalidInput("A price is 0 or more.", (name,), ReasonCode.INVALID_FIELD)
+        if price is not None and not is_money(price):
+            raise InvalidInput(f"A price must be {MONEY}.", (name,), ReasonCode.INVALID_FIELD)
     for name in ("requests_per_minute", "max_concurrency"):
         if given.get(name) is not None and given[name] < 1:
             raise InvalidInput("This must be 1 or more.", (name,), ReasonCode.INVALID_FIELD)

@@ -15,13 +15,9 @@ from resolvers.errors import InvalidInput
 from resolvers.forms import UNSTORABLE, storable_text
 from resolvers.sql import among, sent
 from resolvers.tables import cells, field_types, locked_rows, shared, topic, tracks, values
-from resolvers.values import fault_of, written
+from resolvers.values import MONEY, fault_of, is_money, written
 
 MOST_CELLS = 1_000
-# Money beyond these is a mistake, and could not be kept.
-MOST_COST = Decimal(10) ** 12
-MOST_DECIMALS = 30
-
 WHAT: Mapping[str, Any] = {
     "status": Text(),
     "output": Text(),
@@ -117,13 +113,12 @@ def _fault(answer: Answer, kind: AgentKind, types: Mapping[str, FieldType]) -> s
 
 
 def _measure_fault(answer: Answer) -> str | None:
-    for name in ("latency_ms", "input_tokens", "output_tokens", "cost"):
+    for name in ("latency_ms", "input_tokens", "output_tokens"):
         measure = getattr(answer, name)
         if measure is not None and measure < 0:
             return f"{name} must be 0 or more."
-    cost = answer.cost
-    if cost is not None and (cost >= MOST_COST or int(cost.as_tuple().exponent) < -MOST_DECIMALS):
-        return f"cost must be less than {MOST_COST:,}, with at most {MOST_DECIMALS} decimals."
+    if answer.cost is not None and not is_money(answer.cost):
+        return f"cost must be {MONEY}."
     return None
 
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from datetime import date
+from decimal import Decimal
 from math import isfinite
 from typing import Any
 
@@ -10,6 +11,10 @@ from models.base import FieldType
 from resolvers.forms import storable_text
 
 DEEPEST = 100
+# Money beyond these is a mistake, and could not be kept.
+MOST_MONEY = Decimal(10) ** 12
+MOST_DECIMALS = 30
+MONEY = f"0 or more, less than {MOST_MONEY:,}, with at most {MOST_DECIMALS} decimals"
 
 
 def fits(value: Any, type_: FieldType) -> bool:
@@ -73,6 +78,10 @@ WANTED = {
     FieldType.LIST: "a list",
     FieldType.OBJECT: "an object",
 }
+
+
+def is_money(value: Decimal) -> bool:
+    return 0 <= value < MOST_MONEY and int(value.as_tuple().exponent) >= -MOST_DECIMALS
 
 
 def written(value: Any) -> str:

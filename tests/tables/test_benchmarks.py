@@ -249,6 +249,24 @@ async def test_models_are_made_changed_and_named_once(table: Table) -> None:
     assert (unknown["__typename"], unknown["path"]) == ("InvalidInput", ["provider"])
 
 
+@pytest.mark.parametrize(
+    ("given", "path"),
+    [
+        ({"name": "é" * 251}, ["name"]),
+        ({"inputPrice": "-1"}, ["inputPrice"]),
+        ({"outputPrice": "1e400000"}, ["outputPrice"]),
+        ({"modelName": ""}, ["modelName"]),
+        ({"baseUrl": "\0"}, ["baseUrl"]),
+        ({"requestsPerMinute": 0}, ["requestsPerMinute"]),
+        ({"maxConcurrency": 0}, ["maxConcurrency"]),
+        ({"maxConcurrency": None}, ["maxConcurrency"]),
+    ],
+)
+async def test_a_model_that_makes_no_sense_is_refused(tables: House, given: Any, path: list[str]) -> None:
+    answer = await act(tables, "createModel", {"name": name(), "provider": "openai", "modelName": "m", **given})
+    assert (answer["__typename"], answer["path"]) == ("InvalidInput", path)
+
+
 async def test_reviewers_edit_ground_truth_and_change_nothing_else(table: Table) -> None:
     assert (await table.edit("right", viewer=BEN))["__typename"] == "EditExpectedOutputPayload"
     answer = await table.act("addRows", BEN, benchmarkId=table.id, rows=[])
