@@ -48,6 +48,7 @@ class Batch:
         self._read = read
         self._references: list[Ref] = []
         self._texts: asyncio.Future[list[str | None]] | None = None
+        self._waiting = 0
 
     @property
     def is_read(self) -> bool:
@@ -55,12 +56,20 @@ class Batch:
 
     def add(self, reference: Ref) -> Awaitable[str | None]:
         self._references.append(reference)
+        self._waiting += 1
         return self._text(len(self._references) - 1)
 
     async def _text(self, place: int) -> str | None:
         if self._texts is None:
             self._texts = asyncio.ensure_future(self._read(self._references))
-        return (await self._texts)[place]
+        try:
+            # One item that is given up must not take the others' rows away.
+            return (await asyncio.shield(self._texts))[place]
+        finally:
+            self._waiting -= 1
+            if not self._waiting and not self._texts.done():
+                self._texts.cancel()
+                await asyncio.wait([self._texts])
 
 
 class Executor(StrawberryGraphQLCoreExecutionContext):

@@ -234,7 +234,7 @@ class Loan:
 @strawberry.type
 class Loss:
     book: Book | None
-    fine: Node | None
+    fine: Node
 
 
 @strawberry.type
@@ -242,7 +242,7 @@ class Receipt:
     book: Book
     books: list[Book | None]
     present: list[Book]
-    loans: list[Loan | Loss]
+    loans: list[Loan | Loss | None]
     anything: Node | None
     note: str
 

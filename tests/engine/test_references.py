@@ -1,5 +1,8 @@
 """Rows that the items of a list refer to are read together, each with what is selected at its place."""
 
+import json
+
+import orjson
 import pytest
 
 from engine.encode import write_global_id
@@ -56,3 +59,16 @@ async def test_what_is_gone_is_left_out_where_only_what_is_there_was_asked_for(d
 
     assert answer["lend"]["present"] == [{"id": write_global_id("Book", key)} for key in keys if key < 900]
     assert len(desk.asked) == 1
+
+
+async def test_an_item_that_is_given_up_leaves_the_others_their_rows(desk: Desk) -> None:
+    answer = await schema().execute(LOANS, variable_values={"keys": [2, 998, 4]}, context_value=desk)
+
+    assert answer.errors is not None
+    assert [error.path for error in answer.errors] == [["lend", "loans", 1, "fine"]]
+    loans = json.loads(orjson.dumps(answer.data))["lend"]["loans"]
+    assert [loan and (loan["book"]["year"], loan["fine"]["__typename"]) for loan in loans] == [
+        (2002, "Review"),
+        None,
+        (None, "Book"),
+    ]

@@ -57,6 +57,17 @@ async def test_a_decision_is_recorded_in_the_name_of_its_caller(ground: House) -
     await ground.assert_sound()
 
 
+async def test_who_did_what_is_kept(ground: House) -> None:
+    first = (await ground.act("recordAssessment", {"assessment": decision()}, BEN))["assessment"]
+    await ground.act("withdrawAssessment", withdrawal(first["id"], 1))
+
+    kept = await ground.execute("SELECT actor, mutation, subject FROM actions ORDER BY id")
+
+    [(key,)] = await ground.execute("SELECT id FROM assessments")
+    subject = f"Assessment:{key}"
+    assert kept == [("ben", "record_assessment", subject), ("ann", "withdraw_assessment", subject)]
+
+
 async def test_the_same_decision_again_answers_the_first(ground: House) -> None:
     first = await recorded(ground)
     before = await ground.image(besides="actions")
