@@ -187,7 +187,7 @@ class Where:
 
 def _link(found: Found) -> tuple[ColumnElement[Any], ColumnElement[Any]] | None:
     """Our column and theirs, where a relation is nothing but their being equal."""
-    [on] = found.conditions
+    on = found.conditions[0] if len(found.conditions) == 1 else None
     if not isinstance(on, BinaryExpression) or on.operator is not operators.eq:
         return None
     sides = ((on.right, on.left), (on.left, on.right))

@@ -4,6 +4,7 @@ from datetime import datetime
 from decimal import Decimal
 
 from sqlalchemy import (
+    BigInteger,
     CheckConstraint,
     DateTime,
     Float,
@@ -79,7 +80,7 @@ class Benchmark(SQLModel, table=True):
     agent_pk: int | None = reference("agents.id", default=None)
     auto_capture: bool
     # Null exactly while there are no tracks.
-    source_track_pk: int | None = None
+    source_track_pk: int | None = Field(default=None, sa_type=BigInteger)
     version: int = 1
     created_at: datetime | None = Field(default=None, nullable=False, sa_type=INSTANT, sa_column_kwargs=NOW)
     updated_at: datetime | None = Field(default=None, nullable=False, sa_type=INSTANT, sa_column_kwargs=NOW)
