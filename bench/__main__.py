@@ -10,7 +10,7 @@ import typer
 
 from bench import importing, rates, rows, sets, size
 from bench.databases import connection, database, postgres, working_directory
-from bench.large import SMALL, fill
+from bench.large import SMALL, fill, fill_table
 from bench.load import CONNECTIONS, GENERATOR
 from bench.report import report
 
@@ -27,6 +27,7 @@ async def small(dsn: str) -> str:
     made = await database(dsn, "small")
     async with connection(made) as filling:
         await fill(filling, SMALL)
+        await fill_table(filling)
     return made
 
 

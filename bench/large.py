@@ -6,6 +6,7 @@ from pathlib import Path
 import asyncpg
 
 SCRIPT = Path(__file__).with_name("large.sql")
+TABLE = Path(__file__).with_name("table.sql")
 
 
 @dataclass(frozen=True)
@@ -30,4 +31,9 @@ async def fill(connection: asyncpg.Connection, size: Size) -> None:
         size.agents_in_a_suite,
     )
     for statement in SCRIPT.read_text().split("\n\n"):
+        await connection.execute(statement)
+
+
+async def fill_table(connection: asyncpg.Connection) -> None:
+    for statement in TABLE.read_text().split("\n\n"):
         await connection.execute(statement)

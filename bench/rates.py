@@ -2,7 +2,7 @@
 
 import json
 import statistics
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,6 +40,21 @@ NESTED = """query Nested($first: Int!) {
   }
 }"""
 
+TABLE = """query Table($name: String!) {
+  benchmark(name: $name) {
+    rows(first: 100) {
+      nodes {
+        id
+        position
+        key
+        input
+        expectedOutput { text origin locked revision }
+        cells { id status output latencyMs inputTokens outputTokens cost }
+      }
+    }
+  }
+}"""
+
 
 @dataclass(frozen=True)
 class Shape:
@@ -50,6 +65,7 @@ class Shape:
     path: str
     query: str
     variables: Mapping[str, object]
+    peers: Collection[str] = (BARE, SERVICE, LOADERS)
 
     def target(self, peer: str, address: str) -> Target:
         if peer == BARE:
@@ -61,6 +77,7 @@ SHAPES = (
     Shape("point look-up", 0.5, "/agent/agent-7", AGENT, {"agentId": "agent-7"}),
     # Within five per cent of 0.9.
     Shape("nested, 200 KB", 0.855, "/nested/16", NESTED, {"first": 16}),
+    Shape("100 rows of a table", 0.855, "/table/table", TABLE, {"name": "table"}, (BARE, SERVICE)),
 )
 
 
@@ -102,7 +119,7 @@ def compare(dsn: str, directory: Path, seconds: float) -> list[Figure]:
 
 
 def figures(shape: Shape, addresses: Mapping[str, str], seconds: float) -> list[Figure]:
-    targets = {peer: shape.target(peer, address) for peer, address in addresses.items()}
+    targets = {peer: shape.target(peer, addresses[peer]) for peer in shape.peers}
     size = require_equal(targets)
     rates = measured(targets, seconds)
     return [

@@ -46,6 +46,39 @@ LATERAL (
 ) defects
 """
 
+TABLE = """
+SELECT json_build_object('rows', json_build_object('nodes', coalesce(json_agg(json_build_object(
+    'id', encode(convert_to('Row:' || row.id, 'UTF8'), 'base64'), 'position', row.position, 'key', row.key,
+    'input', row.input, 'expectedOutput', expected.output, 'cells', cells.list
+) ORDER BY row.position), '[]')))
+FROM (
+    SELECT * FROM benchmark_rows
+    WHERE benchmark_pk = (SELECT id FROM benchmarks WHERE name = $1) ORDER BY position LIMIT 100
+) row,
+LATERAL (
+    SELECT json_build_object(
+        'text', max(text), 'locked', coalesce(bool_or(locked), false),
+        'origin', CASE
+            WHEN count(*) FILTER (WHERE origin <> 'EMPTY') = 0 THEN 'EMPTY'
+            WHEN bool_and(origin = 'AUTO') THEN 'AUTO' WHEN bool_and(origin = 'MANUAL') THEN 'MANUAL' ELSE 'MIXED'
+        END,
+        'revision', (
+            SELECT coalesce(max(revision), 0) FROM expected_revisions WHERE expected_revisions.row_pk = row.id
+        )
+    ) AS output
+    FROM expected_values WHERE row_pk = row.id
+) expected,
+LATERAL (
+    SELECT coalesce(json_agg(json_build_object(
+        'id', encode(convert_to('Cell:' || row.id || '-' || track.id, 'UTF8'), 'base64'),
+        'status', coalesce(cell.status, 'EMPTY'), 'output', cell.output, 'latencyMs', cell.latency_ms,
+        'inputTokens', cell.input_tokens, 'outputTokens', cell.output_tokens, 'cost', cell.cost::text
+    ) ORDER BY track.position, track.id), '[]') AS list
+    FROM tracks track LEFT JOIN cells cell ON cell.row_pk = row.id AND cell.track_pk = track.id
+    WHERE track.benchmark_pk = row.benchmark_pk
+) cells
+"""
+
 
 async def agent(request: Request) -> Response:
     text = await request.app.state.pool.fetchval(AGENT, request.path_params["agent_id"])
@@ -57,5 +90,10 @@ async def nested(request: Request) -> Response:
     return Response(f'{{"data":{{"agents":{text}}}}}', media_type="application/json")
 
 
+async def table(request: Request) -> Response:
+    text = await request.app.state.pool.fetchval(TABLE, request.path_params["name"])
+    return Response(f'{{"data":{{"benchmark":{text}}}}}', media_type="application/json")
+
+
 if __name__ == "__main__":
-    run([Route("/agent/{agent_id}", agent), Route("/nested/{agents:int}", nested)])
+    run([Route("/agent/{agent_id}", agent), Route("/nested/{agents:int}", nested), Route("/table/{name}", table)])
