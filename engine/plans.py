@@ -5,7 +5,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from sqlalchemy import Boolean, ColumnElement, Integer, String, select
+from sqlalchemy import Boolean, ColumnElement, Integer, ScalarSelect, String, select
 from sqlalchemy.dialects.postgresql import asyncpg
 from sqlalchemy.dialects.postgresql.asyncpg import PGCompiler_asyncpg
 
@@ -109,7 +109,9 @@ class Statement:
 def compiled(
     value: ColumnElement[Any], parameters: Parameters, budget: Budget, guards: Iterable[Guard] = ()
 ) -> Statement:
-    made = select(value).compile(dialect=DIALECT)
+    # Within another statement it would be planned anew for each request, which takes as long as a look-up.
+    statement = value.element if isinstance(value, ScalarSelect) else select(value)
+    made = statement.compile(dialect=DIALECT)
     # What is executed literally becomes part of the text here; the rest keeps its place.
     state = made.construct_expanded_state()
     names = state.positiontup or ()
