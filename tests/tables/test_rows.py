@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from models.base import AgentKind
+from tests.interchange.building import sha256
 from tests.rules.house import Answer, House
 from tests.tables.counting import statements
 from tests.tables.table import Table, made
@@ -79,7 +80,7 @@ async def test_a_row_has_up_to_ten_files_that_were_sent(table: Table) -> None:
     named = [{"sha256": digest, "name": f"page {number}"} for number in range(11)]
 
     too_many = await add(table, {"input": "i", "files": named})
-    unknown = await add(table, {"input": "i", "files": [{"sha256": "0" * 64, "name": "n"}]})
+    unknown = await add(table, {"input": "i", "files": [{"sha256": sha256(b"never sent"), "name": "n"}]})
     nameless = await add(table, {"input": "i", "files": [{"sha256": digest, "name": " "}]})
     answer = await add(table, {"input": "i", "files": named[:10]})
 
