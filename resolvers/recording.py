@@ -85,6 +85,7 @@ class _Batch:
         for row in held:
             self._held.setdefault(_identity(row), []).append(row)
         self._written: dict[tuple[Any, ...], Write] = {}
+        self._replaced: set[int] = set()
 
     def step(self, place: int, decision: Decision) -> _Step:
         if fault := identity_fault(decision):
@@ -122,7 +123,10 @@ class _Batch:
             return Conflict(DIFFERS, Subject(Assessment, row.id), row.version)
         if reason is not None:
             return _refusal(reason, decision)
-        made = self._written[key] = Write(decision, ground, next(iter(own), None), bool(ground.frozen))
+        replaced = next((row for row in own if row.id not in self._replaced), None)
+        if replaced is not None:
+            self._replaced.add(replaced.id)
+        made = self._written[key] = Write(decision, ground, replaced, bool(ground.frozen))
         self.writes.append(made)
         return made
 

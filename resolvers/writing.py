@@ -83,8 +83,9 @@ class Write:
 
 
 async def write(acting: Acting, writes: Sequence[Write]) -> None:
-    await _add(acting, [write for write in writes if write.replaced is None])
+    # A row that becomes a trial's makes room for a current one.
     await _replace(acting, [write for write in writes if write.replaced is not None])
+    await _add(acting, [write for write in writes if write.replaced is None])
     await _end_claims(acting, writes)
 
 

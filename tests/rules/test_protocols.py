@@ -248,3 +248,19 @@ async def test_a_frozen_revision_that_is_current_again_binds_its_records_again(o
     assert (again["created"], again["assessment"]["id"]) == (False, kept["id"])
     assert again["assessment"]["status"] == "ACCEPTED"
     await own.assert_sound()
+
+
+async def test_a_frozen_and_a_current_decision_in_one_call_do_not_take_one_row(own: House, root: Path) -> None:
+    await own.act("addTrialSuite", trial("sound"))
+    then = decision(suiteId="sound", caseIndex=0)
+    first = (await own.act("recordAssessment", {"assessment": then}))["assessment"]
+    await own.act("withdrawAssessment", {"id": first["id"], "expectedVersion": 1, "rationale": "No."})
+    now = {**then, "groundTruthSha256": edit_defect(root, title="Repeats a payment")}
+    await own.take(root)
+
+    answer = await own.act("recordAssessments", {"assessments": [then, now]})
+
+    kept = [outcome["assessment"] for outcome in answer["outcomes"]]
+    assert [(each["version"], each["reason"]) for each in kept] == [(3, "STALE_REVISION"), (1, None)]
+    assert kept[0]["id"] == first["id"] != kept[1]["id"]
+    await own.assert_sound()
