@@ -13,8 +13,8 @@ from bench.load import Target, requests_a_second
 from bench.report import Figure
 
 ROUNDS = 5
-BARE, SERVICE, LOADERS = "bare handler", "service", "DataLoaders"
-PEERS = {BARE: serving.BARE, SERVICE: serving.SERVICE, LOADERS: serving.LOADERS}
+BARE, TUNED, SERVICE, LOADERS = "bare handler", "tuned handler", "service", "DataLoaders"
+PEERS = {BARE: serving.BARE, TUNED: serving.TUNED, SERVICE: serving.SERVICE, LOADERS: serving.LOADERS}
 
 AGENT = """query Agent($agentId: String!) {
   agent(agentId: $agentId) { id agentId name framework keeper sourceSha256 }
@@ -65,10 +65,10 @@ class Shape:
     path: str
     query: str
     variables: Mapping[str, object]
-    peers: Collection[str] = (BARE, SERVICE, LOADERS)
+    peers: Collection[str] = (BARE, TUNED, SERVICE, LOADERS)
 
     def target(self, peer: str, address: str) -> Target:
-        if peer == BARE:
+        if peer in (BARE, TUNED):
             return Target(address + self.path)
         return Target(f"{address}/graphql", {"query": self.query, "variables": self.variables})
 

@@ -11,6 +11,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 SERVICE = (str(Path(sys.executable).with_name("assay")), "serve")
 BARE = (sys.executable, "-m", "bench.peers.bare")
+TUNED = (*BARE, "tuned")
 LOADERS = (sys.executable, "-m", "bench.peers.loaders")
 
 

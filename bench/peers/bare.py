@@ -1,5 +1,7 @@
 """The same answers by hand: a Starlette handler, asyncpg and one statement each."""
 
+import sys
+
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -96,4 +98,5 @@ async def table(request: Request) -> Response:
 
 
 if __name__ == "__main__":
-    run([Route("/agent/{agent_id}", agent), Route("/nested/{agents:int}", nested), Route("/table/{name}", table)])
+    routes = [Route("/agent/{agent_id}", agent), Route("/nested/{agents:int}", nested), Route("/table/{name}", table)]
+    run(routes, tuned="tuned" in sys.argv)

@@ -5,6 +5,7 @@ import socket
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
+import asyncpg
 import uvicorn
 from starlette.applications import Starlette
 from starlette.routing import Route
@@ -20,21 +21,24 @@ class Announced(uvicorn.Server):
             print("http://{}:{}".format(*listener.getsockname()), flush=True)
 
 
-def application(routes: Sequence[Route]) -> Starlette:
-    """With the service's own pool, so that what is compared is the way to a statement and from its answer."""
+def pool(dsn: str, *, tuned: bool) -> asyncpg.Pool:
+    """asyncpg's pool as it comes, or with the settings by which the service spares itself round trips."""
+    connections = Settings().read_connections
+    return read_pool(dsn, connections) if tuned else asyncpg.create_pool(dsn, min_size=1, max_size=connections)
 
+
+def application(routes: Sequence[Route], *, tuned: bool) -> Starlette:
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        async with read_pool(os.environ["ASSAY_DATABASE_URL"], Settings().read_connections) as pool:
-            app.state.pool = pool
+        async with pool(os.environ["ASSAY_DATABASE_URL"], tuned=tuned) as app.state.pool:
             yield
 
     return Starlette(routes=routes, lifespan=lifespan)
 
 
-def run(routes: Sequence[Route]) -> None:
+def run(routes: Sequence[Route], *, tuned: bool = False) -> None:
     config = uvicorn.Config(
-        application(routes),
+        application(routes, tuned=tuned),
         loop="uvloop",
         http="httptools",
         lifespan="on",
