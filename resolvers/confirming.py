@@ -18,6 +18,18 @@ from resolvers.locks import change_ground
 agents, defects, revisions, observations = table(Agent), table(Defect), table(DefectRevision), table(Observation)
 assessments, warnings = table(Assessment), table(ImportWarning)
 
+# What is left of the unit that a retired agent had.
+RETURNED = {
+    "listed": True,
+    "source_sha256": None,
+    "unit_path": None,
+    "manifest_state": ManifestState.MISSING,
+    "manifest_head": None,
+    "manifest_sha256": None,
+    "retired_at": None,
+    "updated_at": func.now(),
+}
+
 
 async def register(acting: Acting, agent_id: str, name: str | None, framework: str | None) -> int:
     """A new agent, kept by the API; a retired one comes back as its."""
@@ -30,9 +42,10 @@ async def register(acting: Acting, agent_id: str, name: str | None, framework: s
     if row is not None and row.retired_at is None:
         raise Duplicate(f"An agent {agent_id} is registered.", Subject(Agent, row.id))
     if row is not None:
-        back = {"listed": True, "manifest_state": ManifestState.MISSING, "retired_at": None, "updated_at": func.now()}
-        await acting.connection.execute(update(agents).where(agents.c.id == row.id).values(**values, **back))
+        await acting.connection.execute(update(agents).where(agents.c.id == row.id).values(**values, **RETURNED))
         key = int(row.id)
+        if await _count_current(acting, key):
+            await _configure(acting, await locked_agent(acting, agent_id))
     else:
         added = insert(agents).values(agent_id=agent_id, manifest_state=ManifestState.MISSING, listed=True, **values)
         key = int((await acting.connection.execute(added.returning(agents.c.id))).scalar_one())
@@ -160,10 +173,13 @@ def _values(finding: Finding, digest: str) -> dict[str, Any]:
     }
 
 
+async def _count_current(acting: Acting, agent_pk: int) -> int:
+    current = and_(defects.c.agent_pk == agent_pk, defects.c.retired_at.is_(None))
+    return (await acting.connection.execute(select(func.count()).where(current))).scalar_one()
+
+
 async def _require_room(acting: Acting, agent: Row[Any]) -> None:
-    current = and_(defects.c.agent_pk == agent.id, defects.c.retired_at.is_(None))
-    count = await acting.connection.scalar(select(func.count()).where(current))
-    if count is not None and count >= MOST_RECORDS:
+    if await _count_current(acting, agent.id) >= MOST_RECORDS:
         message = f"A manifest holds at most {MOST_RECORDS} defects."
         raise Refused(message, ReasonCode.INVALID_FIELD, Subject(Agent, agent.id))
 

@@ -73,6 +73,29 @@ async def test_an_agent_is_registered_once(home: House, root: Path) -> None:
     assert await home.image() == before
 
 
+async def test_a_retired_agent_comes_back_as_the_apis_with_what_the_api_confirmed(home: House, root: Path) -> None:
+    write_unit(root)
+    await home.take(root)
+    runs = await home.keep(b"first run", b"second run")
+    await home.act("confirmDefect", {"agentId": "alpha", "defectId": "new", "defect": described(runs)})
+    (root / REGISTRY).unlink()
+    await home.take(root)
+
+    answer = await home.act("registerAgent", {"agentId": "alpha", "name": "Alpha again"})
+
+    assert without(answer["agent"], "id") == {
+        "agentId": "alpha",
+        "name": "Alpha again",
+        "framework": None,
+        "keeper": "API",
+        "retiredAt": None,
+        "groundTruth": {"status": "NOT_ASSESSED"},
+    }
+    left = await home.ask('{ agent(agentId: "alpha") { sourceSha256 defects { nodes { defectId } } } }')
+    assert left["agent"] == {"sourceSha256": None, "defects": {"nodes": [{"defectId": "new"}]}}
+    await home.assert_sound()
+
+
 async def test_a_defect_has_the_record_that_a_manifest_would_have(home: House, runs: list[str]) -> None:
     digest = await confirmed(home, runs, extra={"severity": "high"})
 
