@@ -127,6 +127,41 @@ class ExistingGroundTruth(StrEnum):
     KEEP = "KEEP"
 
 
+class MetricKind(StrEnum):
+    EXACT_MATCH = "EXACT_MATCH"
+    NORMALIZED_MATCH = "NORMALIZED_MATCH"
+    CONTAINS = "CONTAINS"
+    REGEX = "REGEX"
+    EDIT_SIMILARITY = "EDIT_SIMILARITY"
+    TOKEN_F1 = "TOKEN_F1"  # noqa: S105
+    ROUGE_L = "ROUGE_L"
+    SEMANTIC_SIMILARITY = "SEMANTIC_SIMILARITY"
+    NUMERIC_CLOSENESS = "NUMERIC_CLOSENESS"
+    FIELD_ACCURACY = "FIELD_ACCURACY"
+    JSON_VALID = "JSON_VALID"
+    LLM_JUDGE = "LLM_JUDGE"
+    LATENCY = "LATENCY"
+    TOKENS = "TOKENS"
+    COST = "COST"
+
+
+class ScoreType(StrEnum):
+    NUMBER = "NUMBER"
+    BOOLEAN = "BOOLEAN"
+    TEXT = "TEXT"
+
+
+class Aggregation(StrEnum):
+    AVERAGE = "AVERAGE"
+    COUNT_TRUE = "COUNT_TRUE"
+
+
+class ScoreStatus(StrEnum):
+    SCORED = "SCORED"
+    FAILED = "FAILED"
+    SKIPPED = "SKIPPED"
+
+
 class Role(StrEnum):
     """In rising order: each may do what those before it may."""
 
