@@ -14,6 +14,7 @@ from server.postgres import embedded
 from server.settings import Settings
 from tests.databases import created, empty, name_of
 from tests.live import serving
+from tests.provider import Provider, providing
 
 
 @pytest.fixture(scope="session")
@@ -69,3 +70,10 @@ async def demo(postgres: str, migrated_template: str, tmp_path_factory: pytest.T
         await load_demo(dsn, file_store(settings))
         async with serving(create_app(settings, dsn)) as host:
             yield f"http://{host}"
+
+
+@pytest.fixture
+def provider() -> Iterator[Provider]:
+    """A provider of models that this test can command."""
+    with providing() as provider:
+        yield provider
