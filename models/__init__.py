@@ -15,6 +15,18 @@ from models.benchmarks import (
 )
 from models.changes import BenchmarkChange
 from models.reviews import DiscoveryProtocol, ProtocolAgent, ProtocolDefect, ReviewClaim, TrialSuite
+from models.runs import (
+    BenchmarkMetric,
+    Metric,
+    MetricVariable,
+    Run,
+    RunInput,
+    RunInputFile,
+    RunItem,
+    RunMetric,
+    RunTrack,
+    Score,
+)
 from models.suites import Attempt, Case, Suite, SuiteAgent, SuiteFile
 from models.trees import File, ImportWarning, Tree, TreeFile
 
@@ -28,6 +40,7 @@ __all__ = [
     "Benchmark",
     "BenchmarkChange",
     "BenchmarkField",
+    "BenchmarkMetric",
     "BenchmarkRow",
     "Case",
     "Cell",
@@ -41,11 +54,20 @@ __all__ = [
     "IdempotencyKey",
     "ImportWarning",
     "LanguageModel",
+    "Metric",
+    "MetricVariable",
     "Observation",
     "ProtocolAgent",
     "ProtocolDefect",
     "ReviewClaim",
     "RowFile",
+    "Run",
+    "RunInput",
+    "RunInputFile",
+    "RunItem",
+    "RunMetric",
+    "RunTrack",
+    "Score",
     "Suite",
     "SuiteAgent",
     "SuiteFile",

@@ -162,6 +162,44 @@ class ScoreStatus(StrEnum):
     SKIPPED = "SKIPPED"
 
 
+class RunStatus(StrEnum):
+    QUEUED = "QUEUED"
+    RUNNING = "RUNNING"
+    SUCCEEDED = "SUCCEEDED"
+    FAILED = "FAILED"
+    CANCELLED = "CANCELLED"
+
+
+class GenerationScope(StrEnum):
+    ALL = "ALL"
+    SELECTED = "SELECTED"
+    EMPTY_AND_FAILED = "EMPTY_AND_FAILED"
+
+
+class EvaluationScope(StrEnum):
+    ALL = "ALL"
+    SELECTED = "SELECTED"
+    MISSING = "MISSING"
+    STALE = "STALE"
+
+
+class RunItemStatus(StrEnum):
+    QUEUED = "QUEUED"
+    RUNNING = "RUNNING"
+    SUCCEEDED = "SUCCEEDED"
+    FAILED = "FAILED"
+    CANCELLED = "CANCELLED"
+    OUT_OF_BUDGET = "OUT_OF_BUDGET"
+
+
+class RunStage(StrEnum):
+    """WAIT: for the other generations of the row, so that what is scored is compared with what they leave."""
+
+    GENERATE = "GENERATE"
+    WAIT = "WAIT"
+    EVALUATE = "EVALUATE"
+
+
 class Role(StrEnum):
     """In rising order: each may do what those before it may."""
 

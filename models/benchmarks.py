@@ -13,6 +13,7 @@ from sqlalchemy import (
     Numeric,
     UniqueConstraint,
     func,
+    text,
 )
 from sqlmodel import Field, SQLModel
 
@@ -54,6 +55,8 @@ class LanguageModel(SQLModel, table=True):
     output_price: Decimal | None = Field(default=None, sa_type=Numeric)
     requests_per_minute: int | None = None
     max_concurrency: int = 8
+    # When the next call is due, as far as `requests_per_minute` says. It moves without the version.
+    paced_until: datetime | None = Field(default=None, sa_type=INSTANT)
     version: int = 1
 
 
@@ -204,6 +207,7 @@ class Cell(SQLModel, table=True):
         CheckConstraint("(status = 'FAILED') = (error_kind IS NOT NULL)", name="error"),
         CheckConstraint("status = 'SUCCEEDED' OR (output IS NULL AND fields IS NULL)", name="output"),
         Index(None, "track_pk", "status"),
+        Index(None, "run_pk", postgresql_where=text("run_pk IS NOT NULL")),
     )
 
     row_pk: int = reference("benchmark_rows.id", primary_key=True, ondelete="CASCADE")
@@ -218,6 +222,8 @@ class Cell(SQLModel, table=True):
     input_tokens: int | None = None
     output_tokens: int | None = None
     cost: Decimal | None = Field(default=None, sa_type=Numeric)
+    # The run that stored it.
+    run_pk: int | None = reference("runs.id", default=None, ondelete="SET NULL")
     # Moves with every result that is stored.
     revision: int = 1
     updated_at: datetime | None = Field(default=None, nullable=False, sa_type=INSTANT, sa_column_kwargs=NOW)

@@ -14,6 +14,8 @@ class ChangeKind(StrEnum):
     ROW = "ROW"
     CELL = "CELL"
     EXPECTED = "EXPECTED"
+    # The scores of a cell.
+    SCORE = "SCORE"
     ROW_REMOVED = "ROW_REMOVED"
     TRACK_REMOVED = "TRACK_REMOVED"
     # More at once than would be told one by one.
