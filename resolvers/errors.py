@@ -100,6 +100,14 @@ class ConfirmationRequired(RuleError):
         self.rows_without_output = rows_without_output
 
 
+class RunInProgress(RuleError):
+    """A run is generating what this one would touch."""
+
+    def __init__(self, message: str, run: int) -> None:
+        super().__init__(message)
+        self.run = run
+
+
 @dataclass(frozen=True, slots=True)
 class RowFault:
     """What is wrong, in which line of a file (from 1), and where in the row's record."""
