@@ -12,6 +12,7 @@ from models.base import ReasonCode, table
 from resolvers.acting import Acting
 from resolvers.errors import Conflict, Duplicate, InvalidInput, NotFound, Subject
 from resolvers.forms import require_identity, require_text
+from resolvers.model_rules import ModelRules
 from resolvers.sql import among
 from resolvers.values import MONEY, is_money
 
@@ -28,6 +29,7 @@ def is_key_present(model: FromClause) -> ColumnElement[bool]:
 
 async def create(acting: Acting, given: Mapping[str, Any]) -> int:
     _require_sound(given)
+    _require_allowed(given)
     await _require_free(acting, given["name"], None)
     added = insert(models).values(**given).returning(models.c.id)
     return int((await acting.connection.execute(added)).scalar_one())
@@ -42,6 +44,8 @@ async def change(acting: Acting, key: int, expected_version: int, given: Mapping
         raise NotFound("There is no such model.", ("id",))
     if row.version != expected_version:
         raise Conflict("The model was changed since that version.", Subject(LanguageModel, key), row.version)
+    if given.keys() & {"provider", *OPTIONAL}:
+        _require_allowed({**row._mapping, **given})
     if "name" in given:
         await _require_free(acting, given["name"], key)
     await acting.connection.execute(update(models).where(models.c.id == key).values(version=row.version + 1, **given))
@@ -72,3 +76,14 @@ def _require_sound(given: Mapping[str, Any]) -> None:
             raise InvalidInput("This must be 1 or more.", (name,), ReasonCode.INVALID_FIELD)
     if "max_concurrency" in given and given["max_concurrency"] is None:
         raise InvalidInput("max_concurrency cannot be cleared.", ("max_concurrency",), ReasonCode.INVALID_FIELD)
+
+
+def _require_allowed(model: Mapping[str, Any]) -> None:
+    rules = ModelRules.of_environment()
+    variable: str | None = model.get("api_key_variable")
+    fault = variable and rules.fault_of_key_variable(variable)
+    if fault:
+        raise InvalidInput(fault, ("api_key_variable",), ReasonCode.INVALID_FIELD)
+    fault = rules.fault_of_address(model["provider"], model.get("base_url"))
+    if fault:
+        raise InvalidInput(fault, ("base_url",), ReasonCode.INVALID_FIELD)

@@ -29,6 +29,12 @@ class Settings(BaseSettings):
         default=None, description="s3://, gs://, az:// or file://; unset keeps files in data."
     )
     largest_upload: int = Field(default=64 * 1024 * 1024, ge=0, description="Most bytes of a file sent to /files.")
+    model_keys: str | None = Field(
+        default=None, description="Variables that may hold keys of models, such as OPENAI_*,GROQ_API_KEY; unset is any."
+    )
+    model_urls: str | None = Field(
+        default=None, description="URLs that models may be called under, between commas; unset is any."
+    )
     log_level: Literal["debug", "info", "warning", "error"] = Field(default="info", description="Least level logged.")
     log_format: Literal["auto", "text", "json"] = Field(default="auto", description="auto is text on a terminal.")
     shutdown_seconds: int = Field(default=5, ge=0, description="How long a stop waits for running requests.")
