@@ -13,7 +13,7 @@ from resolvers.forms import storable_text
 
 LONGEST_PATTERN = 1_000
 # Patterns are compiled to automata: this bounds what those may take.
-PATTERN_MEMORY = 1 << 20
+PATTERN_MEMORY = 1 << 18
 
 
 class Lists(StrEnum):
