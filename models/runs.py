@@ -249,7 +249,7 @@ class RunItem(SQLModel, table=True):
         Index("run_items_active_idx", "run_pk", postgresql_where=text(ACTIVE)),
         Index("run_items_pending_idx", "row_pk", "track_pk", postgresql_where=text(ACTIVE)),
         Index(None, "run_pk", "status"),
-        Index(None, "run_pk", "row_pk"),
+        Index("run_items_waiting_idx", "run_pk", "row_pk", postgresql_where=text("stage = 'WAIT' AND " + ACTIVE)),
         Index(None, "row_pk"),
         Index(None, "track_pk"),
     )
@@ -261,8 +261,9 @@ class RunItem(SQLModel, table=True):
     generates: bool
     stage: RunStage = Field(sa_type=vocabulary(RunStage, "stage"))
     model_pk: int | None = reference("models.id", default=None)
-    # Still to be scored on.
+    # To be scored on, and scored on.
     metric_pks: list[int] = Field(sa_type=ARRAY(BigInteger))
+    scored_pks: list[int] = Field(default_factory=list, sa_type=ARRAY(BigInteger))
     status: RunItemStatus = Field(sa_type=vocabulary(RunItemStatus, "status"))
     token: UUID | None = None
     lease_until: datetime | None = Field(default=None, sa_type=INSTANT)

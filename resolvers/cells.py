@@ -29,6 +29,7 @@ WHAT: Mapping[str, Any] = {
     "input_tokens": Integer(),
     "output_tokens": Integer(),
     "cost": Numeric(),
+    "run_pk": BigInteger(),
 }
 COLUMNS: Mapping[str, Any] = {"row_pk": BigInteger(), "track_pk": BigInteger(), **WHAT}
 
@@ -46,6 +47,26 @@ class Answer:
     input_tokens: int | None = None
     output_tokens: int | None = None
     cost: Decimal | None = None
+    error_kind: CellErrorKind = CellErrorKind.EXTERNAL
+    error_attempts: int = 1
+    # The run that asked for it.
+    run_pk: int | None = None
+
+    @property
+    def status(self) -> CellStatus:
+        """A blank answer was made and paid for, but says nothing."""
+        if self.error is not None:
+            return CellStatus.FAILED
+        says = self.fields if self.output is None else self.output.strip()
+        return CellStatus.SUCCEEDED if says else CellStatus.EMPTY
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """The rows whose ground truth is now their answer, and the rows of which some value was locked."""
+
+    captured: frozenset[int] = frozenset()
+    locked: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +98,15 @@ async def record(acting: Acting, benchmark_pk: int, answers: Sequence[Answer]) -
         if fault is None:
             taken.add(place)
             sound.append(answer)
-    captured, skipped = 0, 0
-    if sound:
-        await _store(acting, sound)
-        captured, skipped = await _capture(acting, benchmark, sound)
-        acting.topics.add(topic(benchmark_pk))
-    return Recorded(faults, captured, skipped)
+    kept = await keep(acting, benchmark, sound) if sound else Kept()
+    return Recorded(faults, len(kept.captured), len(kept.locked))
+
+
+async def keep(acting: Acting, benchmark: Row[Any], answers: Sequence[Answer]) -> Kept:
+    """Store answers to rows that the caller holds in a benchmark that it holds shared, and capture the source's."""
+    await _store(acting, answers)
+    acting.topics.add(topic(benchmark.id))
+    return await _capture(acting, benchmark, answers)
 
 
 def _place_fault(
@@ -122,31 +146,23 @@ def _measure_fault(answer: Answer) -> str | None:
     return None
 
 
-def _status(answer: Answer) -> CellStatus:
-    """A blank answer was made and paid for, but says nothing."""
-    if answer.error is not None:
-        return CellStatus.FAILED
-    says = answer.fields if answer.output is None else answer.output.strip()
-    return CellStatus.SUCCEEDED if says else CellStatus.EMPTY
-
-
 def _row(answer: Answer) -> tuple[Any, ...]:
     """In the order of `COLUMNS`."""
-    status = _status(answer)
-    is_kept, is_failure = status == CellStatus.SUCCEEDED, status == CellStatus.FAILED
+    is_kept, is_failure = answer.status == CellStatus.SUCCEEDED, answer.status == CellStatus.FAILED
     return (
         answer.row_pk,
         answer.track_pk,
-        status.value,
+        answer.status.value,
         answer.output if is_kept else None,
         written(answer.fields) if is_kept and answer.fields is not None else None,
-        CellErrorKind.EXTERNAL.value if is_failure else None,
+        answer.error_kind.value if is_failure else None,
         answer.error,
-        1 if is_failure else None,
+        answer.error_attempts if is_failure else None,
         answer.latency_ms,
         answer.input_tokens,
         answer.output_tokens,
         answer.cost,
+        answer.run_pk,
     )
 
 
@@ -177,20 +193,18 @@ def _comparable(column: ColumnElement[Any]) -> ColumnElement[Any]:
     return cast(column, Text) if isinstance(column.type, JsonText) else column
 
 
-async def _capture(acting: Acting, benchmark: Row[Any], answers: Sequence[Answer]) -> tuple[int, int]:
-    """Rows whose ground truth is now their answer, and rows of which some value was locked."""
+async def _capture(acting: Acting, benchmark: Row[Any], answers: Sequence[Answer]) -> Kept:
     source = benchmark.source_track_pk
     answered = [
-        answer.row_pk for answer in answers if answer.track_pk == source and _status(answer) == CellStatus.SUCCEEDED
+        answer.row_pk for answer in answers if answer.track_pk == source and answer.status == CellStatus.SUCCEEDED
     ]
     if not benchmark.auto_capture or not answered:
-        return 0, 0
+        return Kept()
     found = outputs(benchmark.kind, source, among(cells.c.row_pk, answered))
     await store(acting, found, source, ExpectedOutputChange.CAPTURED)
     same = and_(values.c.row_pk == found.c.row_pk, values.c.field == found.c.field)
-    counts = select(
-        func.count(func.distinct(found.c.row_pk)).filter(~values.c.locked),
-        func.count(func.distinct(found.c.row_pk)).filter(values.c.locked),
-    ).join_from(found, values, same)
-    captured, skipped = (await acting.connection.execute(counts)).one()
-    return captured, skipped
+    held = select(found.c.row_pk, values.c.locked).join_from(found, values, same).distinct()
+    rows = (await acting.connection.execute(held)).all()
+    return Kept(
+        frozenset(row.row_pk for row in rows if not row.locked), frozenset(row.row_pk for row in rows if row.locked)
+    )

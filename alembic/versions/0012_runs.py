@@ -251,6 +251,7 @@ def upgrade() -> None:
         ),
         sa.Column("model_pk", sa.BigInteger(), nullable=True),
         sa.Column("metric_pks", sa.ARRAY(sa.BigInteger()), nullable=False),
+        sa.Column("scored_pks", sa.ARRAY(sa.BigInteger()), nullable=False),
         sa.Column(
             "status",
             sa.Enum(
@@ -341,7 +342,13 @@ def upgrade() -> None:
         postgresql_where=sa.text("token IS NULL AND stage <> 'WAIT' AND status IN ('QUEUED', 'RUNNING')"),
     )
     op.create_index(op.f("run_items_row_pk_idx"), "run_items", ["row_pk"], unique=False)
-    op.create_index(op.f("run_items_run_pk_row_pk_idx"), "run_items", ["run_pk", "row_pk"], unique=False)
+    op.create_index(
+        "run_items_waiting_idx",
+        "run_items",
+        ["run_pk", "row_pk"],
+        unique=False,
+        postgresql_where=sa.text("stage = 'WAIT' AND status IN ('QUEUED', 'RUNNING')"),
+    )
     op.create_index(op.f("run_items_run_pk_status_idx"), "run_items", ["run_pk", "status"], unique=False)
     op.create_index(op.f("run_items_track_pk_idx"), "run_items", ["track_pk"], unique=False)
     op.create_table(
@@ -488,7 +495,7 @@ def downgrade() -> None:
     op.drop_table("run_metrics")
     op.drop_index(op.f("run_items_track_pk_idx"), table_name="run_items")
     op.drop_index(op.f("run_items_run_pk_status_idx"), table_name="run_items")
-    op.drop_index(op.f("run_items_run_pk_row_pk_idx"), table_name="run_items")
+    op.drop_index("run_items_waiting_idx", table_name="run_items")
     op.drop_index(op.f("run_items_row_pk_idx"), table_name="run_items")
     op.drop_index(
         "run_items_queue_idx",
