@@ -3,8 +3,8 @@ from typing import Any
 import pytest
 
 from resolvers.model_rules import KEYS, URLS
-from tests.rules.house import House
-from tests.tables.table import Answer, act
+from tests.rules.house import Answer, House
+from tests.tables.table import act
 from tests.tables.test_benchmarks import name
 
 
