@@ -36,6 +36,7 @@ STORED = (
     "input_tokens",
     "output_tokens",
     "cost",
+    "run_pk",
     "updated_at",
 )
 

@@ -2,6 +2,7 @@
 
 from datetime import datetime
 from decimal import Decimal
+from typing import TYPE_CHECKING, Annotated
 
 import strawberry
 from strawberry.scalars import JSON
@@ -15,12 +16,16 @@ from models import ExpectedRevision as ExpectedRevisions
 from models import RowFile as RowFiles
 from models import Track as Tracks
 from models.base import table
-from resolvers import grid, row_files
+from resolvers import grid, progress, row_files, scores
 from schema.agents import Agent
 from schema.enums import AgentKind, CellErrorKind, CellStatus, ExpectedOutputChange, FieldType, Origin, RowFormat
 from schema.files import File
+from schema.metrics import Metric, Score, ScoreSummary
 from schema.models import Model
 from schema.scalars import BigInt
+
+if TYPE_CHECKING:
+    from schema.runs import Run, RunItem
 
 
 @backed(table(BenchmarkFields), key="name", position="position")
@@ -42,6 +47,7 @@ class TrackSummary:
     output_tokens: BigInt
     cost: Decimal = column("cost", description="Of priced cells.")
     unpriced_cells: int
+    scores: list[ScoreSummary] = items(rows=scores.summaries)
 
 
 @backed(
@@ -144,6 +150,14 @@ class Cell(Node):
     input_tokens: int | None
     output_tokens: int | None
     cost: Decimal | None = column("cost", description="Null where no price is known.")
+    run: Annotated["Run", strawberry.lazy("schema.runs")] | None = one(
+        lambda cell, run: run.c.id == cell.c.run_pk,
+        description="The run that stored it; null for recordCells.",
+    )
+    pending: Annotated["RunItem", strawberry.lazy("schema.runs")] | None = one(rows=progress.pending_of)
+    scores: list[Score] = items(
+        rows=scores.scores_of, arguments={"metric_ids": Argument(list[strawberry.ID] | None, of="Metric")}
+    )
     updated_at: datetime | None
 
 
@@ -196,6 +210,10 @@ class Benchmark(Node):
         description="What an automation agent extracts; empty for a conversation agent.",
     )
     rows: Connection[Row] = many(lambda benchmark, row: row.c.benchmark_pk == benchmark.c.id)
+    metrics: list[Metric] = items(rows=scores.metrics_of, order_by=(lambda metric: metric.c.place,))
+    runs: Connection[Annotated["Run", strawberry.lazy("schema.runs")]] = many(
+        lambda benchmark, run: run.c.benchmark_pk == benchmark.c.id
+    )
     summary: BenchmarkSummary = embedded()
     rows_url: str = computed(
         row_files.rows_url,

@@ -18,6 +18,8 @@ from models import Defect as Defects
 from models import DiscoveryProtocol as DiscoveryProtocols
 from models import ExpectedValue as ExpectedValues
 from models import LanguageModel as LanguageModels
+from models import Metric as Metrics
+from models import Run as Runs
 from models import Suite as Suites
 from models import Track as Tracks
 from models.base import ExistingGroundTruth
@@ -27,6 +29,7 @@ from schema.access import ApiToken
 from schema.agents import Agent, Defect
 from schema.assessments import Assessment
 from schema.benchmarks import Benchmark, ExpectedOutput, Row, Track
+from schema.metrics import Metric
 from schema.models import Model
 from schema.protocols import DiscoveryProtocol
 from schema.results import (
@@ -40,7 +43,9 @@ from schema.results import (
     NotFound,
     Refused,
     RowFault,
+    RunInProgress,
 )
+from schema.runs import Run
 from schema.suites import Attempt, Suite
 
 NODES: dict[type, type[Node]] = {
@@ -55,6 +60,8 @@ NODES: dict[type, type[Node]] = {
     # The values of a row, by the row.
     ExpectedValues: ExpectedOutput,
     LanguageModels: Model,
+    Metrics: Metric,
+    Runs: Run,
     Suites: Suite,
     Tracks: Track,
 }
@@ -121,6 +128,11 @@ class _ConfirmationRequired(strawberry.ExceptionHandler[errors.ConfirmationRequi
         )
 
 
+class _RunInProgress(strawberry.ExceptionHandler[errors.RunInProgress, RunInProgress]):
+    def handle(self, exception: errors.RunInProgress, *, field: Any, info: Any) -> RunInProgress:
+        return RunInProgress(message=exception.message, run=ref(Run, exception.run))
+
+
 class _InvalidRows(strawberry.ExceptionHandler[errors.InvalidRows, InvalidRows]):
     def handle(self, exception: errors.InvalidRows, *, field: Any, info: Any) -> InvalidRows:
         faults = [RowFault(line=each.line, path=list(each.path), message=each.message) for each in exception.faults]
@@ -136,5 +148,6 @@ HANDLERS: list[strawberry.ExceptionHandler[Any, Any]] = [
     _Refused(),
     _Locked(),
     _ConfirmationRequired(),
+    _RunInProgress(),
     _InvalidRows(),
 ]

@@ -9,15 +9,17 @@ from schema.assessments import Assessment
 from schema.benchmarks import BenchmarkQueries
 from schema.checks import CheckQueries
 from schema.files import File
+from schema.metrics import MetricQueries
 from schema.overview import BenchmarkOverview
 from schema.protocols import ProtocolQueries
 from schema.reviews import ReviewQueries
+from schema.runs import RunQueries
 from schema.scalars import Sha256
 from schema.suites import Attempt, Suite
 
 
 @backed()
-class Query(CheckQueries, ReviewQueries, ProtocolQueries, AccessQueries, BenchmarkQueries):
+class Query(CheckQueries, ReviewQueries, ProtocolQueries, AccessQueries, BenchmarkQueries, MetricQueries, RunQueries):
     node: Node | None = node()
     nodes: list[Node | None] = nodes()
     agent: Agent | None = lookup(

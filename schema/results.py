@@ -9,6 +9,7 @@ from schema.enums import ExistingGroundTruth, ReasonCode, Role
 
 if TYPE_CHECKING:
     from schema.benchmarks import ExpectedOutput
+    from schema.runs import Run
 
 
 @strawberry.interface
@@ -63,6 +64,11 @@ class ConfirmationRequired(Error):
     affected_rows: int
     locked_rows: int
     rows_without_output: int
+
+
+@strawberry.type
+class RunInProgress(Error):
+    run: Annotated["Run", strawberry.lazy("schema.runs")]
 
 
 @strawberry.type
