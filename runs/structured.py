@@ -20,7 +20,7 @@ SCHEMAS: dict[FieldType, dict[str, Any]] = {
     FieldType.BOOLEAN: {"type": "boolean"},
     FieldType.DATE: {"type": "string", "format": "date"},
     FieldType.LIST: {"type": "array", "items": {}},
-    FieldType.OBJECT: {"type": "object"},
+    FieldType.OBJECT: {"type": "object", "additionalProperties": True},
 }
 
 
