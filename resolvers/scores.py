@@ -6,7 +6,20 @@ once something else is expected: an unlocked value, or one that was written agai
 
 from typing import Any
 
-from sqlalchemy import ColumnElement, FromClause, Select, Text, and_, case, cast, func, literal, or_, select
+from sqlalchemy import (
+    ColumnElement,
+    FromClause,
+    Select,
+    Text,
+    and_,
+    case,
+    cast,
+    func,
+    literal,
+    literal_column,
+    or_,
+    select,
+)
 
 from models import BenchmarkMetric, Metric, MetricVariable, Score
 from models.base import Aggregation, ScoreStatus, table
@@ -88,7 +101,7 @@ def summaries(figures: FromClause) -> Select[Any]:
     """What the scores of a track come to, for every variable of the benchmark's metrics."""
     track, held, variable = tracks.alias("scored_track"), of_benchmarks.alias("held_metric"), variables.alias()
     row = rows.alias("counted_row")
-    counted = _counted(figures.c.track_pk)
+    counted = _counted(figures)
     in_table = select(func.count()).where(row.c.benchmark_pk == track.c.benchmark_pk).correlate_except(row)
     same = and_(counted.c.metric_pk == held.c.metric_pk, counted.c.variable == variable.c.name)
 
@@ -115,9 +128,9 @@ def summaries(figures: FromClause) -> Select[Any]:
     )
 
 
-def _counted(track_pk: ColumnElement[int]) -> FromClause:
+def _counted(figures: FromClause) -> FromClause:
     """Scores of a track by metric and variable; the mean and the rest are over what is scored and holds."""
-    score = _judged(track_pk)
+    score = _judged(figures)
     holds = ~score.c.is_stale
 
     def having(status: ScoreStatus) -> ColumnElement[int]:
@@ -145,14 +158,15 @@ def _counted(track_pk: ColumnElement[int]) -> FromClause:
             ).label("count_true"),
         )
         .group_by(score.c.metric_pk, score.c.variable)
-        .lateral("counted")
+        .correlate(figures)
+        .subquery("counted")
     )
 
 
-def _judged(track_pk: ColumnElement[int]) -> FromClause:
+def _judged(figures: FromClause) -> FromClause:
     """The scores of a track, each with whether it is stale, looked up all together."""
     score, cell, metric = scores.alias("its_score"), cells.alias("scored_cell"), metrics.alias("scoring_metric")
-    latest = _latest(track_pk)
+    latest = _latest(figures)
     return (
         select(
             score.c.metric_pk,
@@ -169,21 +183,25 @@ def _judged(track_pk: ColumnElement[int]) -> FromClause:
         )
         .select_from(score)
         .join(metric, metric.c.id == score.c.metric_pk)
-        .outerjoin(cell, and_(cell.c.row_pk == score.c.row_pk, cell.c.track_pk == track_pk))
+        .outerjoin(cell, and_(cell.c.row_pk == score.c.row_pk, cell.c.track_pk == figures.c.track_pk))
         .outerjoin(latest, latest.c.row_pk == score.c.row_pk)
-        .where(score.c.track_pk == track_pk)
+        .where(score.c.track_pk == figures.c.track_pk)
+        .correlate(figures)
+        # Kept apart by this, so that each score is judged once and not in every count.
+        .offset(literal_column("0"))
         .subquery("judged")
     )
 
 
-def _latest(track_pk: ColumnElement[int]) -> FromClause:
+def _latest(figures: FromClause) -> FromClause:
     """The revision of now of every row beside a track that something was ever expected of."""
     track, row, kept = tracks.alias(), rows.alias(), revisions.alias()
     return (
         select(kept.c.row_pk, func.max(kept.c.revision).label("revision"))
         .join_from(track, row, row.c.benchmark_pk == track.c.benchmark_pk)
         .join(kept, kept.c.row_pk == row.c.id)
-        .where(track.c.id == track_pk)
+        .where(track.c.id == figures.c.track_pk)
         .group_by(kept.c.row_pk)
+        .correlate(figures)
         .subquery("latest")
     )

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import and_, func, insert, literal, select, update
+from sqlalchemy import ColumnElement, and_, func, insert, literal, select, update
 
 from models import Metric, MetricVariable, Score
 from models.base import Aggregation, ScoreType, table
@@ -45,7 +45,7 @@ async def score(
     """The score of a cell against all that is stored now; FAILED and SKIPPED are told as such."""
     row_pk, track_pk = table.key(place), key_of(table.tracks[track])
     its_cell = and_(cells.c.row_pk == row_pk, cells.c.track_pk == track_pk)
-    said = {
+    said: dict[str, ColumnElement[Any]] = {
         "row_pk": literal(row_pk),
         "track_pk": literal(track_pk),
         "metric_pk": literal(metric),
@@ -63,6 +63,11 @@ def values_of(value: Any) -> Mapping[str, Any]:
         return {"status": value, "reason": "as it was told"}
     name = {bool: "boolean", str: "text"}.get(type(value), "number")
     return {"status": "SCORED", name: value}
+
+
+async def look_at_no_ground_truth(house: House, metric: int) -> None:
+    """The scores of this metric were computed from the output alone."""
+    await house.execute(update(scores).where(scores.c.metric_pk == metric).values(expected_revision=None))
 
 
 async def revise(house: House, metric: int) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 
 from models.base import AgentKind, ScoreType
-from tests.tables.scoring import is_stale, metric_of, revise, score, scores_at
+from tests.tables.scoring import is_stale, look_at_no_ground_truth, metric_of, revise, score, scores_at
 from tests.tables.table import Table
 
 
@@ -39,8 +39,7 @@ async def test_another_version_of_its_metric_turns_a_score_stale(table: Table) -
 
 
 async def test_a_score_of_what_its_metric_does_not_look_at_is_not_stale(table: Table) -> None:
-    await scored(table)
-    await table.house.execute(f"UPDATE scores SET expected_revision = NULL WHERE row_pk = {table.key(0)}")
+    await look_at_no_ground_truth(table.house, await scored(table))
     await table.edit("better")
     assert not await is_stale(table)
 
