@@ -18,13 +18,12 @@ from interchange.records import FileSink, Notice, TreeRecord
 from interchange.store.trees import TreeImport, adopt_tree, store_tree
 from resolvers.acting import OVERVIEW, announce
 from resolvers.keeping import hold_files
+from resolvers.transient import is_out_of_order
 
 # Gives what keeps bytes; they are durable once its block ends.
 Batch = Callable[[], AbstractContextManager[FileSink]]
 
 TRIES: Final = 5
-# serialization_failure and deadlock_detected: the same transaction can succeed the next time.
-PASSING: Final = ("40001", "40P01")
 
 
 Done = TypeVar("Done", bound="Imported | None")
@@ -121,7 +120,7 @@ async def committed(
         try:
             return await _stored(connection, record, store)
         except DBAPIError as error:
-            if getattr(error.orig, "sqlstate", None) not in PASSING:
+            if not is_out_of_order(error):
                 raise
     return await _stored(connection, record, store)
 

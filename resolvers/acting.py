@@ -13,6 +13,10 @@ from models.base import table
 OVERVIEW = "overview"
 # With the key of one: see resolvers.tables.topic.
 BENCHMARK = "benchmark"
+# Work for whoever runs it; `runs:lost` says that who holds some may have lost it.
+RUNS = "runs"
+# With the key of one: how far it is.
+RUN = "run"
 # What every process listens to, for the database itself announces it: see migration 0004.
 TOKENS = "tokens"
 

@@ -9,6 +9,7 @@ from sqlalchemy import (
     ColumnElement,
     Double,
     FromClause,
+    Text,
     all_,
     any_,
     bindparam,
@@ -58,6 +59,11 @@ def arrays(name: str, columns: Mapping[str, TypeEngine[Any]], rows: Sequence[Seq
 def _unnested(name: str, columns: Mapping[str, TypeEngine[Any]], given: Iterable[BindParameter[Any]]) -> FromClause:
     named = (column(name, type_) for name, type_ in columns.items())
     return func.unnest(*given).table_valued(*named).render_derived(name)
+
+
+def constant(word: str) -> ColumnElement[str]:
+    """A word that stands in the statement itself: only with constants is a partial index known to do."""
+    return literal(str(word), Text, literal_execute=True)
 
 
 def total(column: ColumnElement[Any]) -> ColumnElement[int]:

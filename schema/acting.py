@@ -22,12 +22,11 @@ from interchange.uploads import Store
 from models.base import Role
 from resolvers.access import Viewer, require
 from resolvers.acting import Acting
+from resolvers.transient import is_transient
 from schema.results import Forbidden
 
 ROLE = "role"
 ATTEMPTS = 5
-# Serialization failure, deadlock, and a row that another transaction was quicker to add: found the next time.
-TRANSIENT = frozenset({"40001", "40P01", "23505"})
 
 
 class Context(Protocol):
@@ -117,7 +116,7 @@ async def _repeated(acting: Acting, resolve: Callable[[], Awaitable[Any]]) -> An
         try:
             return await _whole(acting, resolve)
         except DBAPIError as error:
-            if getattr(error.orig, "sqlstate", None) not in TRANSIENT:
+            if not is_transient(error):
                 raise
     return await _whole(acting, resolve)
 
