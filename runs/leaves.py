@@ -33,7 +33,10 @@ class Accuracy:
 
 
 def accuracy(given: Mapping[str, Any], expected: Mapping[str, Any], lists: Lists) -> Accuracy:
-    found, wanted = Counter(_leaves(given, (), lists)), Counter(_leaves(expected, (), lists))
+    found, wanted = (
+        Counter(leaf for name, value in fields.items() for leaf in _leaves(value, (name,), lists))
+        for fields in (given, expected)
+    )
     return Accuracy((found & wanted).total(), found.total(), wanted.total())
 
 
