@@ -1,6 +1,8 @@
 """Models as pydantic-ai calls them, each with its provider's protocol and nothing from the environment but its key."""
 
 import os
+from collections.abc import Mapping
+from typing import Any
 from urllib.parse import urlsplit
 
 import httpx2
@@ -21,6 +23,8 @@ from runs.calls import Endpoint
 
 # What servers without keys are sent.
 NO_KEY = "none"
+# Anthropic refuses schemas with more.
+MOST_UNIONS = 16
 
 
 class Unusable(Exception):
@@ -60,6 +64,23 @@ def takes_pdf(endpoint: Endpoint) -> bool:
 def is_openai(endpoint: Endpoint) -> bool:
     host = urlsplit(endpoint.base_url or OFFICIAL["openai"]).hostname or ""
     return endpoint.provider == "openai" and f".{host}".endswith(".openai.com")
+
+
+def takes_schema(model: Model, schema: Mapping[str, Any]) -> bool:
+    """Whether the provider's own structured output can hold to it: only OpenAI's leaves values open, or many null."""
+    return isinstance(model, OpenAIChatModel) or not (_is_open(schema) or _unions(schema) > MOST_UNIONS)
+
+
+def _is_open(schema: Any) -> bool:
+    """Whether it has objects or lists that may hold anything."""
+    if isinstance(schema, Mapping):
+        anything = schema.get("additionalProperties") is True or schema.get("items") == {}
+        return anything or any(_is_open(part) for part in schema.values())
+    return isinstance(schema, list) and any(_is_open(part) for part in schema)
+
+
+def _unions(schema: Mapping[str, Any]) -> int:
+    return sum("anyOf" in part for part in schema.get("properties", {}).values())
 
 
 def model_of(endpoint: Endpoint, key: str, client: httpx2.AsyncClient) -> Model:

@@ -1,5 +1,6 @@
 """What went wrong with a request, in words for users: no key, no address, no stack."""
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from pydantic_ai.exceptions import (
 )
 
 from models.base import CellErrorKind
-from runs.network import AddressRefused, AnswerTooLarge
+from runs.network import CONNECT_SECONDS, AddressRefused, AnswerPacked, AnswerTooLarge
 
 LONGEST_QUOTE = 300
 
@@ -44,6 +45,14 @@ def failure_of(error: Exception, key: str, timeout: float) -> Failure | None:
         return Failure(CellErrorKind.PROVIDER, "Link-local and metadata addresses cannot be called.", sent=False)
     if caused_by(error, AnswerTooLarge):
         return Failure(CellErrorKind.INVALID_OUTPUT, "The answer is too large.", answered=True)
+    if caused_by(error, AnswerPacked):
+        return Failure(CellErrorKind.PROVIDER, "The provider packs its answers, though asked not to.", answered=True)
+    if caused_by(error, httpx2.ConnectTimeout):
+        message = f"The provider cannot be reached within {CONNECT_SECONDS:g} seconds."
+        return Failure(CellErrorKind.TIMEOUT, message, repeats=True)
+    if caused_by(error, json.JSONDecodeError) or isinstance(error, UnexpectedModelBehavior):
+        message = "The provider's answer has not the form of its protocol."
+        return Failure(CellErrorKind.PROVIDER, message, answered=True)
     match error:
         case TimeoutError() | ModelTimeoutError():
             return Failure(CellErrorKind.TIMEOUT, f"No answer came within {timeout:g} seconds.", repeats=True)
@@ -51,11 +60,8 @@ def failure_of(error: Exception, key: str, timeout: float) -> Failure | None:
             return _of_status(error, key)
         case ModelConnectionError() | httpx2.TransportError():
             return _of_connection(error)
-        case UnexpectedModelBehavior():
-            message = "The provider's answer has not the form of its protocol."
-            return Failure(CellErrorKind.PROVIDER, message, answered=True)
         case ModelAPIError():
-            return Failure(CellErrorKind.PROVIDER, _quoting("The provider failed", error, key))
+            return _of_answer(error, key)
         case UserError():
             return Failure(CellErrorKind.PROVIDER, _clean(f"The model takes no such request: {error}", key), sent=False)
     return None
@@ -91,6 +97,13 @@ def _of_connection(error: ModelConnectionError | httpx2.TransportError) -> Failu
     if caused_by(error, httpx2.ConnectError):
         return Failure(CellErrorKind.PROVIDER, "The provider cannot be reached.", repeats=True)
     return Failure(CellErrorKind.TIMEOUT, "The connection broke before the answer was complete.", repeats=True)
+
+
+def _of_answer(error: ModelAPIError, key: str) -> Failure:
+    for each in _chain(error):
+        if isinstance(each, httpx2.HTTPStatusError) and each.response.is_redirect:
+            return Failure(CellErrorKind.PROVIDER, "The provider redirects calls, and redirects are not followed.")
+    return Failure(CellErrorKind.PROVIDER, _quoting("The provider failed", error, key))
 
 
 def _quoting(said: str, error: ModelAPIError, key: str) -> str:

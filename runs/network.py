@@ -23,6 +23,10 @@ class AnswerTooLarge(httpx2.TransportError):
     """More bytes than an answer may have."""
 
 
+class AnswerPacked(httpx2.TransportError):
+    """An answer whose bytes cannot be counted before it is unpacked."""
+
+
 def client(timeout: float, largest_answer: int = LARGEST_ANSWER) -> httpx2.AsyncClient:
     """The environment's proxies are left out: behind one, nobody here could look at addresses."""
     return httpx2.AsyncClient(
@@ -87,7 +91,7 @@ class BoundedTransport(httpx2.AsyncHTTPTransport):
         response = await super().handle_async_request(request)
         if response.headers.get("content-encoding", "identity").lower() != "identity":
             await response.aclose()
-            raise httpx2.DecodingError("The answer is packed, which was not asked for.")
+            raise AnswerPacked("The answer is packed, which was not asked for.")
         assert isinstance(response.stream, httpx2.AsyncByteStream)
         response.stream = _Bounded(response.stream, self._largest_answer)
         return response

@@ -26,7 +26,7 @@ from resolvers.model_rules import ModelRules
 from resolvers.prices import Priced, Tokens, cost_of
 from runs.calls import BeforeCall, CallFailed, Document, Endpoint, Reply, Sampling, Usage
 from runs.documents import Unreadable, is_attached, labelled, require_attachable, text_of
-from runs.endpoints import Unusable, key_of, model_of, takes_pdf
+from runs.endpoints import Unusable, key_of, model_of, takes_pdf, takes_schema
 from runs.failures import Failure, failure_of
 from runs.network import LARGEST_ANSWER, client
 
@@ -202,11 +202,12 @@ def _settings(sampling: Sampling) -> ModelSettings:
 
 
 def _parameters(model: Model, wanted: type[BaseModel] | None) -> ModelRequestParameters:
-    """Structured output where the model has it, else the schema among its instructions."""
+    """Structured output where the model has it for such a schema, else the schema among its instructions."""
     if wanted is None:
         return ModelRequestParameters()
-    asked = OutputObjectDefinition(wanted.model_json_schema(), name=wanted.__name__.lower())
-    native = model.profile.get("supports_json_schema_output", False)
+    schema = wanted.model_json_schema()
+    asked = OutputObjectDefinition(schema, name=wanted.__name__.lower())
+    native = model.profile.get("supports_json_schema_output", False) and takes_schema(model, schema)
     return ModelRequestParameters(output_mode="native" if native else "prompted", output_object=asked)
 
 
