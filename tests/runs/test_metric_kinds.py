@@ -1,6 +1,8 @@
 """What can be wrong with a metric is told when it is saved, with the place where it stands."""
 
 import importlib.util
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,7 +20,7 @@ from resolvers.metric_kinds import (
     needs_expected,
     needs_judge,
 )
-from resolvers.metric_options import LONGEST_PATTERN
+from resolvers.metric_options import LONGEST_PATTERN, OPTIONS, Options
 
 NUMBER, BOOLEAN, TEXT = ScoreType.NUMBER, ScoreType.BOOLEAN, ScoreType.TEXT
 PROMPT = "Judge {agent_response} against {expected_output}."
@@ -267,3 +269,12 @@ def test_what_looks_at_the_cell_alone_needs_no_expected_output() -> None:
 
 def test_one_kind_alone_needs_a_judge() -> None:
     assert [kind for kind in MetricKind if needs_judge(kind)] == [MetricKind.LLM_JUDGE]
+
+
+@pytest.mark.parametrize(("kind", "options"), OPTIONS.items())
+def test_every_option_is_explained(kind: MetricKind, options: type[Options]) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "metrics.md").read_text()
+    _, _, section = page.partition(f"### {kind}\n")
+    explained = re.findall(r"^\| (\w+) +\| ", section.partition("\n#")[0], re.MULTILINE)
+
+    assert explained == ["option", *(field.alias for field in options.model_fields.values())]
