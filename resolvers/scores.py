@@ -34,13 +34,13 @@ LARGEST = 1e150
 
 def current_expected_revision(row_pk: ColumnElement[int]) -> ColumnElement[int]:
     """0 where nothing was ever expected."""
-    kept = revisions.alias("latest_revision")
+    kept = revisions.alias()
     last = select(func.max(kept.c.revision)).where(kept.c.row_pk == row_pk).correlate_except(kept)
     return func.coalesce(last.scalar_subquery(), 0)
 
 
 def is_stale(score: FromClause) -> ColumnElement[bool]:
-    cell, metric = cells.alias("scored_cell"), metrics.alias("scoring_metric")
+    cell, metric = cells.alias(), metrics.alias()
     its_cell = and_(cell.c.row_pk == score.c.row_pk, cell.c.track_pk == score.c.track_pk)
     return _is_stale(
         score,

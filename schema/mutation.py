@@ -7,6 +7,7 @@ from schema.cell_mutations import CellMutations
 from schema.defect_mutations import DefectMutations
 from schema.document_mutations import DocumentMutations
 from schema.expected_mutations import ExpectedMutations
+from schema.metric_mutations import MetricMutations
 from schema.model_mutations import ModelMutations
 from schema.protocols import ProtocolMutations
 from schema.reviews import ReviewMutations
@@ -22,6 +23,7 @@ class Mutation(
     ReviewMutations,
     ProtocolMutations,
     ModelMutations,
+    MetricMutations,
     BenchmarkMutations,
     TrackMutations,
     RowMutations,

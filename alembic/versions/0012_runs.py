@@ -61,12 +61,13 @@ TRIGGERS = {
         " WHEN (OLD.status NOT IN ('QUEUED', 'RUNNING')"
         " AND (OLD.status, OLD.cost, OLD.finished_at) IS DISTINCT FROM (NEW.status, NEW.cost, NEW.finished_at))",
     ),
-    # The scores of a changed metric are stale, wherever they are.
+    # The scores of a changed metric are stale, wherever they are, and who has chosen it sees another one.
     "note_metric": (
         """
         INSERT INTO benchmark_changes (benchmark_pk, kind)
-        SELECT DISTINCT its_track.benchmark_pk, 'MANY'
-        FROM scores score JOIN tracks its_track ON its_track.id = score.track_pk WHERE score.metric_pk = NEW.id;
+        SELECT its_track.benchmark_pk, 'MANY' FROM tracks its_track
+        WHERE EXISTS (SELECT FROM scores WHERE track_pk = its_track.id AND metric_pk = NEW.id)
+        UNION SELECT benchmark_pk, 'MANY' FROM benchmark_metrics WHERE metric_pk = NEW.id;
         RETURN NULL;
         """,
         "AFTER UPDATE ON metrics FOR EACH ROW WHEN (OLD.version IS DISTINCT FROM NEW.version)",

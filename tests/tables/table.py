@@ -29,6 +29,10 @@ HISTORY = "history(first: 500) { nodes { revision text fields change changedBy }
 CELL = "id status output fields error { kind message attempts } latencyMs inputTokens outputTokens cost updatedAt"
 TRACK = "id name position isSource version temperature maxOutputTokens systemPrompt model { id }"
 BENCHMARK = "id name description version autoCapture kind sourceTrack { id } fields { name type }"
+METRIC = (
+    "id name description kind options judgeModel { id } judgePrompt version"
+    " variables { name type description minimum maximum aggregation }"
+)
 MOVED = "recapturedRows keptRows lockedRows rowsWithoutOutput"
 
 SELECTED: Mapping[str, str] = {
@@ -55,6 +59,10 @@ SELECTED: Mapping[str, str] = {
     "SetSourceTrackPayload": f"{MOVED} benchmark {{ {BENCHMARK} }}",
     "EditExpectedOutputPayload": f"expectedOutput {{ {EXPECTED} }}",
     "UnlockExpectedOutputPayload": f"expectedOutput {{ {EXPECTED} }}",
+    "CreateMetricPayload": f"metric {{ {METRIC} }}",
+    "UpdateMetricPayload": f"staleScores metric {{ {METRIC} }}",
+    "DeleteMetricPayload": "deletedId removedScores",
+    "SetBenchmarkMetricsPayload": f"benchmark {{ {BENCHMARK} metrics {{ id }} }}",
     "RecordCellsPayload": f"stored captured lockedSkipped refused outcomes {{ index message cell {{ {CELL} }} }}",
 }
 
