@@ -95,6 +95,16 @@ async def finish(acting: Acting, run_pks: Sequence[int]) -> list[int]:
     return done
 
 
+async def settle(acting: Acting) -> None:
+    """What follows for active runs from what nobody here did: rows and tracks removed, workers gone."""
+    active = select(runs.c.id).where(is_active(runs.c.status)).order_by(runs.c.id)
+    limited = active.where(runs.c.cost >= runs.c.max_cost).with_for_update(key_share=True)
+    if (await acting.connection.execute(limited)).first() is not None:
+        await stop_spending(acting, is_active(runs.c.status))
+    await wake_waiting(acting, items.c.run_pk.in_(active))
+    await finish(acting, list((await acting.connection.execute(active)).scalars()))
+
+
 def _outcome() -> Case[str]:
     """A run that had nothing to do did it."""
     its_items = select(items.c.id).where(items.c.run_pk == runs.c.id)

@@ -12,6 +12,7 @@ from schema.model_mutations import ModelMutations
 from schema.protocols import ProtocolMutations
 from schema.reviews import ReviewMutations
 from schema.row_mutations import RowMutations
+from schema.run_mutations import RunMutations
 from schema.track_mutations import TrackMutations
 
 
@@ -29,6 +30,7 @@ class Mutation(
     RowMutations,
     CellMutations,
     ExpectedMutations,
+    RunMutations,
     AccessMutations,
 ):
     pass

@@ -15,6 +15,7 @@ from resolvers.changes import TableChange
 from schema.benchmark_changes import BenchmarkChange, shown
 from schema.overview import BenchmarkOverview
 from schema.roles import subscription
+from schema.runs import Run
 
 
 class Context(Protocol):
@@ -28,6 +29,10 @@ class Context(Protocol):
         """What changed in a benchmark since the one before; ends with the benchmark, or at once without one."""
         ...
 
+    def run_changes(self, run_pk: int) -> AsyncGenerator[None, None]:
+        """Once at the start, then when the run has got on; ends with the run, or at once without one."""
+        ...
+
 
 @strawberry.type
 class Subscription:
@@ -36,6 +41,20 @@ class Subscription:
         async with aclosing(info.context.changes(OVERVIEW)) as changes:
             async for _ in changes:
                 yield ref(BenchmarkOverview)
+
+    @subscription(
+        Role.VIEWER,
+        description="One event when subscribed, then on change at most four a second, and the last one always.",
+    )
+    async def run_progress(self, info: Info[Context, None], run_id: strawberry.ID) -> AsyncGenerator[Run, None]:
+        key = int(key_of("Run", BigInteger(), run_id, ("runId",)))
+        is_there = False
+        async with aclosing(info.context.run_changes(key)) as changes:
+            async for _ in changes:
+                is_there = True
+                yield ref(Run, key)
+        if not is_there:
+            raise InvalidArgument("there is no such run", ("runId",))
 
     @subscription(Role.VIEWER, description="The first event, and one after a gap, says resync: read the table anew.")
     async def benchmark_changes(

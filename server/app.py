@@ -70,7 +70,7 @@ def create_app(settings: Settings, dsn: str, tree: Followed | None = None) -> St
             app.state.files = file_store(settings)
             app.state.settings = settings
             async with (
-                services(database, dsn, settings) as app.state.services,
+                services(database, dsn, app.state.files, settings) as app.state.services,
                 swept(database.engine, app.state.files),
                 following(dsn, app.state.files, tree),
             ):

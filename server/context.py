@@ -115,6 +115,9 @@ class Context:
     def table_changes(self, benchmark_pk: int) -> AsyncGenerator[TableChange, None]:
         return self.services.tables.changes(benchmark_pk)
 
+    def run_changes(self, run_pk: int) -> AsyncGenerator[None, None]:
+        return self.services.runs.changes(run_pk)
+
     def _tell(self, topics: set[str]) -> None:
         # The database announces tokens by itself; here it must have happened before the answer goes out.
         if TOKENS in topics:

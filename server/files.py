@@ -122,6 +122,13 @@ class FileStore:
         except FileNotFoundError:
             return None
 
+    async def read(self, digest: str) -> bytes:
+        try:
+            found = await obstore.get_async(self._store, key_of(digest))
+            return bytes(await found.bytes_async())
+        except BaseError as error:
+            raise OSError(f"the file {digest} cannot be read from its store") from error
+
     async def stream(self, digest: str, start: int, end: int) -> AsyncIterator[bytes]:
         """The bytes from start up to end, which must lie within the file."""
         if start == end:

@@ -35,6 +35,10 @@ class Settings(BaseSettings):
     model_urls: str | None = Field(
         default=None, description="URLs that models may be called under, between commas; unset is any."
     )
+    worker: bool = Field(default=True, description="Whether serve runs a worker beside the requests.")
+    worker_concurrency: int = Field(default=64, ge=1, description="Most items of runs that one worker holds at once.")
+    worker_connections: int = Field(default=4, ge=2, description="Most connections of one worker.")
+    call_timeout: float = Field(default=120, gt=0, description="Seconds that one request to a model may take.")
     log_level: Literal["debug", "info", "warning", "error"] = Field(default="info", description="Least level logged.")
     log_format: Literal["auto", "text", "json"] = Field(default="auto", description="auto is text on a terminal.")
     shutdown_seconds: int = Field(default=5, ge=0, description="How long a stop waits for running requests.")

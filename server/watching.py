@@ -1,4 +1,4 @@
-"""What changed in the tables that somebody watches here."""
+"""What changed in the tables and runs that somebody watches here."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -9,6 +9,7 @@ import structlog
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from resolvers import changes
+from resolvers.advancing import Advance, advance
 from resolvers.changes import TableChange
 from server.changes import AT_MOST_EVERY, LOOK, Feed
 from server.door import FAILURES
@@ -92,3 +93,51 @@ class Looks:
         if found is not None:
             self._snapshot, self._looked = found.snapshot, now
         return found
+
+
+class RunWatch:
+    """Looks how far a run is when it is announced to have got on, and now and then."""
+
+    def __init__(self, engine: AsyncEngine) -> None:
+        self._engine = engine
+        self._feeds: dict[int, Feed] = {}
+
+    def hear(self, subject: str) -> None:
+        """Of one run, or of each where nobody says which."""
+        for run_pk, feed in self._feeds.items():
+            if subject in ("", str(run_pk)):
+                feed.change()
+
+    async def changes(self, run_pk: int) -> AsyncGenerator[None, None]:
+        feed = self._feeds.setdefault(run_pk, Feed())
+        known: Advance | None = None
+        try:
+            async with aclosing(feed.changes(PAUSE)) as told:
+                async for _ in told:
+                    try:
+                        found = await self._look(run_pk)
+                    except FAILURES as error:
+                        log.warning("run_not_read", error=str(error))
+                        await asyncio.sleep(AT_MOST_EVERY)
+                        feed.change()
+                        continue
+                    if found is None:
+                        return
+                    if found != known:
+                        known = found
+                        yield
+                    if found.has_ended:
+                        return
+        finally:
+            if not feed.subscribers:
+                self._feeds.pop(run_pk, None)
+
+    async def run(self) -> None:
+        """Finds what nobody announced, because its worker died."""
+        while True:
+            await asyncio.sleep(AT_MOST_EVERY)
+            self.hear("")
+
+    async def _look(self, run_pk: int) -> Advance | None:
+        async with self._engine.connect() as connection:
+            return await advance(connection, run_pk)

@@ -17,7 +17,7 @@ from server.app import create_app
 from server.database import connector, write_engine
 from server.door import Door
 from server.listening import Listener
-from server.services import always
+from server.beside import always
 from server.settings import Settings
 from tests.live import serving
 from tests.tokens import ask, bearing, client_of, granted, socket_to

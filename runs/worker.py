@@ -1,0 +1,278 @@
+"""A worker: claims items of runs, asks models, computes scores, and stores what comes of it under the items' tokens."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Final, Protocol, TypeVar
+from uuid import uuid4
+
+import structlog
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from models.base import CellErrorKind, RunStage
+from resolvers import asking, ending, facts, queue, scoring
+from resolvers.asking import FileNamed, Question
+from resolvers.facts import CellFacts, MetricUsed
+from resolvers.queue import Held
+from runs.calls import Caller, Document, Usage
+from runs.evaluating import evaluate
+from runs.generating import failed, generate
+from runs.storing import Storer, committed
+
+log = structlog.get_logger(__name__)
+
+T = TypeVar("T")
+
+# Nobody waits longer than this for work that was announced to nobody.
+LOOK: Final = 1.0
+# Of the time of a lease: when it is renewed.
+BEAT: Final = 1 / 3
+# Places that come free together are filled together.
+GATHERING: Final = 0.02
+PATIENCE: Final = 6.0
+PAUSE: Final = 0.25
+OWN_FAULT: Final = "Something went wrong here, not at the provider."
+DIED: Final = f"Its worker died {queue.MOST_DEATHS} times."
+
+
+class Files(Protocol):
+    async def read(self, sha256: str) -> bytes: ...
+
+
+class FileLost(Exception):
+    """A row's file is not to be had; the message is its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerSettings:
+    """`lease` is how long a worker that says nothing is taken for alive."""
+
+    concurrency: int = 64
+    lease: timedelta = timedelta(seconds=6)
+
+
+@dataclass(slots=True)
+class _Task:
+    """`has_called` once no model is being called any more, though nothing is stored yet."""
+
+    item: Held
+    running: asyncio.Task[None] | None = None
+    has_called: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Loaded:
+    """What the items of one claim need."""
+
+    questions: Mapping[int, Question] = field(default_factory=dict)
+    facts: Mapping[int, CellFacts] = field(default_factory=dict)
+    metrics: Mapping[int, MetricUsed] = field(default_factory=dict)
+    files: Mapping[int, Sequence[FileNamed]] = field(default_factory=dict)
+
+
+class Worker:
+    def __init__(
+        self,
+        engine: AsyncEngine,
+        files: Files,
+        caller: Callable[[], Awaitable[Caller]],
+        tell: Callable[[set[str]], None],
+        failures: tuple[type[Exception], ...],
+        settings: WorkerSettings | None = None,
+    ) -> None:
+        self._engine = engine
+        self._files = files
+        self._caller = caller
+        self._tell = tell
+        self._failures = failures
+        self._settings = settings or WorkerSettings()
+        self._storer = Storer(engine, tell, failures)
+        self._tasks: dict[int, _Task] = {}
+        self._woken, self._lost = asyncio.Event(), asyncio.Event()
+        self._is_stopping = False
+
+    def hear(self, subject: str) -> None:
+        """Of runs: that there is work, or that some of ours may be ours no longer."""
+        if subject == "lost":
+            self._lost.set()
+        self._woken.set()
+
+    async def run(self) -> None:
+        """Until it is cancelled; then what is under way has a while to be finished, and the rest is given back."""
+        storing = asyncio.create_task(self._storer.run())
+        beating = asyncio.create_task(self._beat_always())
+        try:
+            await self._claim_always()
+        finally:
+            await self._leave()
+            for task in (storing, beating):
+                task.cancel()
+            await asyncio.gather(storing, beating, return_exceptions=True)
+
+    async def _leave(self) -> None:
+        self._is_stopping = True
+        running = [task.running for task in self._tasks.values() if task.running]
+        if running:
+            await asyncio.wait(running, timeout=PATIENCE)
+        left = [task.item for task in self._tasks.values()]
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+        with suppress(*self._failures):
+            await committed(self._engine, self._tell, lambda acting: queue.release(acting.connection, left))
+
+    async def _claim_always(self) -> None:
+        while True:
+            self._woken.clear()
+            due_in: float | None = None
+            free = self._settings.concurrency - len(self._tasks)
+            try:
+                due_in = await self._claim(free) if free > 0 else None
+            except self._failures:
+                log.warning("nothing_claimed", exc_info=True)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(min(LOOK, due_in or LOOK)):
+                    await self._woken.wait()
+            await asyncio.sleep(GATHERING if len(self._tasks) > 1 else 0)
+
+    async def _claim(self, free: int) -> float | None:
+        called = [task.item.id for task in self._tasks.values() if task.has_called]
+        async with self._engine.begin() as connection:
+            claimed = await queue.claim(connection, uuid4(), free, called=called, lease=self._settings.lease)
+        if claimed.held:
+            tasks = [self._take(item) for item in claimed.held]
+            loading = asyncio.create_task(self._load(claimed.held))
+            for task in tasks:
+                task.running = asyncio.create_task(self._work(task, loading))
+            async with self._engine.begin() as connection:
+                await queue.begin(connection, sorted({item.run_pk for item in claimed.held}))
+        return claimed.due_in
+
+    def _take(self, item: Held) -> _Task:
+        task = self._tasks[item.id] = _Task(item)
+        return task
+
+    async def _load(self, held: Sequence[Held]) -> _Loaded:
+        return await self._persistently(lambda: self._read(held))
+
+    async def _read(self, held: Sequence[Held]) -> _Loaded:
+        asked = [item for item in held if item.stage == RunStage.GENERATE]
+        scored = [item for item in held if item.stage == RunStage.EVALUATE]
+        async with self._engine.connect() as connection:
+            return _Loaded(
+                await asking.questions(connection, asked) if asked else {},
+                await facts.cell_facts(connection, scored) if scored else {},
+                await facts.used_metrics(connection, sorted({pk for item in scored for pk in item.metric_pks})),
+                await asking.files_of(connection, scored) if any(item.model_pk for item in scored) else {},
+            )
+
+    async def _work(self, task: _Task, loading: asyncio.Task[_Loaded]) -> None:
+        try:
+            loaded = await asyncio.shield(loading)
+            step = self._generate if task.item.stage == RunStage.GENERATE else self._evaluate
+            await step(task, loaded)
+        except FileLost as lost:
+            log.exception("file_lost", item=task.item.id)
+            await self._fail(task.item, f"The file {lost} could not be read.")
+        except Exception:
+            log.exception("item_failed", item=task.item.id)
+            await self._fail(task.item, OWN_FAULT)
+        finally:
+            self._tasks.pop(task.item.id, None)
+            self._woken.set()
+
+    async def _generate(self, task: _Task, loaded: _Loaded) -> None:
+        item, question = task.item, loaded.questions.get(task.item.id)
+        if question is None:
+            return
+        documents = await self._documents(question.files)
+        generated = await generate(await self._caller(), item, question, documents, self._pacing(item))
+        task.has_called = True
+        self._woken.set()
+        await self._storer.store(generated)
+
+    async def _evaluate(self, task: _Task, loaded: _Loaded) -> None:
+        item, cell = task.item, loaded.facts.get(task.item.id)
+        if cell is None:
+            return
+
+        async def documents() -> Sequence[Document]:
+            return await self._documents(loaded.files.get(item.id, ()))
+
+        caller = await self._caller()
+        scored = await evaluate(caller, item, cell, loaded.metrics, documents, self._pacing(item))
+        task.has_called = True
+        self._woken.set()
+        await self._storer.store(scored)
+
+    async def _documents(self, files: Iterable[FileNamed]) -> list[Document]:
+        return [Document(file.name, file.media_type, await self._bytes(file)) for file in files]
+
+    async def _bytes(self, file: FileNamed) -> bytes:
+        try:
+            return await self._files.read(file.sha256)
+        except Exception as error:
+            raise FileLost(file.name) from error
+
+    def _pacing(self, item: Held) -> Callable[[], Awaitable[None]]:
+        async def paced() -> float:
+            async with self._engine.begin() as connection:
+                return 0.0 if item.model_pk is None else await queue.pace(connection, item.model_pk)
+
+        async def pace() -> None:
+            await asyncio.sleep(await self._persistently(paced))
+
+        return pace
+
+    async def _persistently(self, work: Callable[[], Awaitable[T]]) -> T:
+        """Again until the database is there: what was claimed is ours as long as its lease is renewed."""
+        while True:
+            try:
+                return await work()
+            except self._failures:
+                log.warning("database_awaited", exc_info=True)
+                await asyncio.sleep(PAUSE)
+
+    async def _fail(self, item: Held, message: str) -> None:
+        if item.stage == RunStage.GENERATE:
+            await self._storer.store(failed(item, CellErrorKind.INTERNAL, message, Usage()))
+            return
+        await committed(
+            self._engine,
+            self._tell,
+            lambda acting: scoring.give_up(acting, item.run_pk, [item], CellErrorKind.INTERNAL, message),
+        )
+
+    async def _beat_always(self) -> None:
+        pause = self._settings.lease.total_seconds() * BEAT
+        while True:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(pause):
+                    await self._lost.wait()
+            self._lost.clear()
+            try:
+                await self._beat()
+            except self._failures:
+                log.warning("leases_not_renewed", exc_info=True)
+
+    async def _beat(self) -> None:
+        mine = [task.item for task in self._tasks.values()]
+        async with self._engine.begin() as connection:
+            held = await queue.renew(connection, mine, self._settings.lease)
+        self._abandon(mine, held)
+        # Others may have missed their beat for the same reason as we did: only then is one known to be gone.
+        async with self._engine.begin() as connection:
+            hopeless = await queue.take_back(connection, uuid4(), self._settings.lease)
+        for item in hopeless:
+            await self._fail(item, DIED)
+        await committed(self._engine, self._tell, ending.settle)
+        self._woken.set()
+
+    def _abandon(self, mine: Sequence[Held], held: set[int]) -> None:
+        for item in mine:
+            task = self._tasks.get(item.id)
+            is_lost = item.id not in held and task is not None and task.item.token == item.token
+            if is_lost and task and task.running and not task.has_called:
+                task.running.cancel()
