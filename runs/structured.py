@@ -18,7 +18,8 @@ SCHEMAS: dict[FieldType, dict[str, Any]] = {
     FieldType.STRING: {"type": "string"},
     FieldType.NUMBER: {"type": "number"},
     FieldType.BOOLEAN: {"type": "boolean"},
-    FieldType.DATE: {"type": "string", "format": "date"},
+    # Not every provider knows the format.
+    FieldType.DATE: {"type": "string", "format": "date", "description": "YYYY-MM-DD"},
     FieldType.LIST: {"type": "array", "items": {}},
     FieldType.OBJECT: {"type": "object", "additionalProperties": True},
 }

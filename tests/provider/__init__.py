@@ -1,4 +1,4 @@
-"""A provider of models for tests: it speaks OpenAI's protocol on this machine, and misbehaves on command."""
+"""A provider of models on this machine, for tests: it speaks three protocols, and misbehaves on command."""
 
 from tests.provider.running import Provider, providing
 

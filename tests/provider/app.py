@@ -1,9 +1,10 @@
-"""The provider's addresses: OpenAI's, and those that command it from any process.
+"""The provider's addresses: those of three protocols, and those that command it from any process.
 
 POST /script takes a rule (tests.provider.rules.Rule, as an object), GET /calls gives {"calls", "most_at_once"},
 DELETE /calls forgets rules and calls.
 """
 
+from collections.abc import Awaitable, Callable
 from dataclasses import asdict
 
 from starlette.applications import Starlette
@@ -13,18 +14,30 @@ from starlette.routing import Route
 
 from tests.provider.answers import prompt_of
 from tests.provider.behaviours import behave
+from tests.provider.dialects import DIALECTS, Dialect
 from tests.provider.rules import Rule, Script
+
+Endpoint = Callable[[Request], Awaitable[Response]]
+
+
+def key_of(request: Request) -> str:
+    given = (request.headers.get(name) for name in ("authorization", "x-api-key", "x-goog-api-key"))
+    return next((key for key in given if key), "")
 
 
 def create_app(script: Script) -> Starlette:
-    async def completions(request: Request) -> Response:
-        body = await request.json()
-        prompt = prompt_of(body)
-        rule, behaviour = script.begin(body["model"], prompt, body, request.headers.get("authorization", ""))
-        try:
-            return await behave(request, body, prompt, rule, behaviour)
-        finally:
-            script.end(body["model"])
+    def speaking(dialect: Dialect) -> Endpoint:
+        async def asked(request: Request) -> Response:
+            sent = await request.json()
+            body = dialect.asked(sent, request.path_params.get("model", ""))
+            model, prompt = body["model"], prompt_of(body)
+            rule, behaviour = script.begin(model, prompt, sent, key_of(request))
+            try:
+                return await behave(request, dialect, body, prompt, rule, behaviour)
+            finally:
+                script.end(model)
+
+        return asked
 
     async def take(request: Request) -> Response:
         script.add(Rule(**await request.json()))
@@ -40,7 +53,9 @@ def create_app(script: Script) -> Starlette:
 
     return Starlette(
         routes=[
-            Route("/v1/chat/completions", completions, methods=["POST"]),
+            Route("/v1/chat/completions", speaking(DIALECTS["openai"]), methods=["POST"]),
+            Route("/v1/messages", speaking(DIALECTS["anthropic"]), methods=["POST"]),
+            Route("/v1beta/models/{model}:generateContent", speaking(DIALECTS["google"]), methods=["POST"]),
             Route("/script", take, methods=["POST"]),
             Route("/calls", calls, methods=["GET"]),
             Route("/calls", forget, methods=["DELETE"]),

@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
 
 from tests.provider.answers import content_of, words
+from tests.provider.dialects import Dialect, Said
 from tests.provider.rules import Rule
 
 RESHAPED: Mapping[str, Callable[[str, str], str]] = {
@@ -26,10 +27,11 @@ RESHAPED: Mapping[str, Callable[[str, str], str]] = {
     "unknown_field": lambda content, argument: json.dumps({**json.loads(content), "unasked": 1}),
     "truncated": lambda content, argument: content[: len(content) // 2],
 }
-FINISHED = {"truncated": "length", "filtered": "content_filter"}
 
 
-async def behave(request: Request, body: dict[str, Any], prompt: str, rule: Rule, behaviour: str) -> Response:
+async def behave(
+    request: Request, dialect: Dialect, body: dict[str, Any], prompt: str, rule: Rule, behaviour: str
+) -> Response:
     kind, _, argument = behaviour.partition(":")
     await asyncio.sleep(rule.delay_ms / 1000)
     if kind.isdigit():
@@ -49,7 +51,8 @@ async def behave(request: Request, body: dict[str, Any], prompt: str, rule: Rule
     content = content_of(body, prompt, rule.content)
     if kind in RESHAPED:
         content = RESHAPED[kind](content, argument)
-    return JSONResponse(_completion(body, content, kind, rule.cached_tokens))
+    said = Said(body["model"], content, kind, words(body), len(content.split()), rule.cached_tokens)
+    return JSONResponse(dialect.answered(said))
 
 
 def _refused(status: int, retry_after: str) -> Response:
@@ -64,17 +67,3 @@ async def _left(request: Request) -> None:
 
 async def _half() -> Any:
     yield b'{"id": "cut", "choices": ['
-
-
-def _completion(body: dict[str, Any], content: str, kind: str, cached: int) -> dict[str, Any]:
-    refusal = "I cannot help with that." if kind == "refusal" else None
-    message = {"role": "assistant", "content": None if refusal else content, "refusal": refusal}
-    counted = {} if kind == "no_usage" else {"usage": _usage(words(body), len(content.split()), cached)}
-    choice = {"index": 0, "message": message, "finish_reason": FINISHED.get(kind, "stop"), "logprobs": None}
-    named = {"id": "chatcmpl-1", "object": "chat.completion", "created": 1_767_225_600, "model": body["model"]}
-    return {**named, "choices": [choice], **counted}
-
-
-def _usage(read: int, written: int, cached: int) -> dict[str, Any]:
-    details = {"prompt_tokens_details": {"cached_tokens": cached}} if cached else {}
-    return {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written, **details}

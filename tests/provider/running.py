@@ -15,10 +15,14 @@ from tests.provider.rules import Asked, Rule, Script
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """A provider that runs at `base_url`, such as http://127.0.0.1:4711/v1."""
+    """A provider that runs at `root`, such as http://127.0.0.1:4711; OpenAI's protocol has its base URL there."""
 
-    base_url: str
+    root: str
     _script: Script = field(repr=False)
+
+    @property
+    def base_url(self) -> str:
+        return f"{self.root}/v1"
 
     def on(self, **rule: Any) -> None:
         """Behave so from now on: the words of tests.provider.rules.Rule."""
@@ -56,7 +60,7 @@ def providing() -> Iterator[Provider]:
     thread.start()
     try:
         server.ready.wait()
-        yield Provider("http://{}:{}/v1".format(*listener.getsockname()), script)
+        yield Provider("http://{}:{}".format(*listener.getsockname()), script)
     finally:
         server.should_exit = True
         thread.join()

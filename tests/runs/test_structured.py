@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict, create_model
 
 from models.base import FieldType
 from runs.calls import Field
-from runs.structured import Misfit, read, wanted_fields
+from runs.structured import SCHEMAS, Misfit, read, wanted_fields
 
 WANTED = wanted_fields([Field(type_.value.lower(), type_) for type_ in FieldType])
 JUDGED = create_model("Judged", __config__=ConfigDict(extra="forbid"), score=(float, ...), fair=(bool, ...))
@@ -121,7 +121,7 @@ def test_no_field_is_required_and_no_other_is_allowed() -> None:
 
     assert "required" not in schema
     assert schema["additionalProperties"] is False
-    assert schema["properties"]["date"]["anyOf"] == [{"type": "string", "format": "date"}, {"type": "null"}]
+    assert schema["properties"]["date"]["anyOf"] == [SCHEMAS[FieldType.DATE], {"type": "null"}]
 
 
 @pytest.mark.parametrize(
