@@ -59,6 +59,7 @@ def _published(model: Priced, tokens: Tokens) -> tuple[Decimal, Decimal] | None:
             found = calc_price(tokens, model.model_name, provider_id=model.provider)
         else:
             found = calc_price(tokens, model.model_name, provider_api_url=model.base_url)
-    except LookupError:
+    except (LookupError, ValueError):
+        # The model is not listed, or its provider's counts contradict each other.
         return None
     return found.input_price, found.output_price

@@ -94,11 +94,16 @@ class CallFailed(Exception):
     """No answer that can be used. The message is for users: it holds neither keys nor addresses with credentials."""
 
     def __init__(self, kind: CellErrorKind, message: str, usage: Usage, raw_reply: str | None = None) -> None:
-        super().__init__(message)
+        self.message = _shown(message)
+        super().__init__(self.message)
         self.kind = kind
-        self.message = message[:LONGEST_MESSAGE]
         self.usage = usage
         self.raw_reply = raw_reply
+
+
+def _shown(message: str) -> str:
+    """As much as is read, without what a database cannot keep: providers' words may be in it."""
+    return message.replace("\0", "").encode(errors="replace").decode()[:LONGEST_MESSAGE]
 
 
 class Caller(Protocol):

@@ -18,10 +18,11 @@ from pydantic_ai.messages import (
 from pydantic_ai.models import Model, ModelRequestParameters
 from pydantic_ai.output import OutputObjectDefinition
 from pydantic_ai.settings import ModelSettings
+from pydantic_ai.usage import RequestUsage
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt, wait_random_exponential
 
 from models.base import CellErrorKind
-from resolvers.forms import storable_text
+from resolvers.forms import integer, storable_text
 from resolvers.model_rules import ModelRules
 from resolvers.prices import Priced, Tokens, cost_of
 from runs.calls import BeforeCall, CallFailed, Document, Endpoint, Reply, Sampling, Usage
@@ -131,7 +132,7 @@ class _Asking:
 
     def usage(self, priced: Priced, response: ModelResponse) -> Usage:
         counted = response.usage
-        if counted.unmeasured_requests or not (counted.input_tokens or counted.output_tokens):
+        if not _is_counted(counted):
             return Usage(self._calls, self._latency_ms, unpriced_calls=1)
         tokens = Tokens(
             counted.input_tokens, counted.output_tokens, counted.cache_read_tokens, counted.cache_write_tokens
@@ -170,6 +171,13 @@ class _Asking:
         error = state.outcome.exception() if state.outcome else None
         asked = error.failure.retry_after if isinstance(error, _Failed) else None
         return jitter + min(asked or 0.0, self._policy.longest_retry_after)
+
+
+def _is_counted(usage: RequestUsage) -> bool:
+    """Whether a provider counted at all, and in numbers that can be."""
+    if usage.unmeasured_requests or not (usage.input_tokens or usage.output_tokens):
+        return False
+    return integer(usage.input_tokens) is not None and integer(usage.output_tokens) is not None
 
 
 async def _content(prompt: str, documents: Sequence[Document], takes_pdf: bool) -> list[UserContent]:

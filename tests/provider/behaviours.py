@@ -1,6 +1,6 @@
 """How the provider behaves: well, or in one of the ways in which providers fail.
 
-ok no_usage slow:MS huge:BYTES – empty blank fenced extra_text wrong_json wrong_types unknown_field truncated –
+ok no_usage counted:INPUT_TOKENS slow:MS huge:BYTES – empty blank fenced extra_text wrong_json wrong_types unknown_field truncated –
 refusal filtered – 400 401 429[:RETRY_AFTER] 500 503[:RETRY_AFTER] – hang cut broken_body redirect:URL
 """
 
@@ -51,7 +51,8 @@ async def behave(
     content = content_of(body, prompt, rule.content)
     if kind in RESHAPED:
         content = RESHAPED[kind](content, argument)
-    said = Said(body["model"], content, kind, words(body), len(content.split()), rule.cached_tokens)
+    read = int(argument) if kind == "counted" else words(body)
+    said = Said(body["model"], content, kind, read, len(content.split()), rule.cached_tokens)
     return JSONResponse(dialect.answered(said))
 
 

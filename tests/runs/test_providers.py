@@ -58,6 +58,15 @@ async def test_a_reply_without_usage_has_no_cost(provider: Provider) -> None:
     assert (usage.input_tokens, usage.output_tokens, usage.cost, usage.unpriced_calls) == (None, None, None, 1)
 
 
+@pytest.mark.parametrize("tokens", [-1, 10**12])
+async def test_a_count_that_cannot_be_is_none(provider: Provider, tokens: int) -> None:
+    provider.on(behaviour=f"counted:{tokens}")
+
+    usage = (await ask(endpoint(provider, input_price=Decimal(1), output_price=Decimal(1)))).usage
+
+    assert (usage.input_tokens, usage.cost, usage.unpriced_calls) == (None, None, 1)
+
+
 async def test_a_model_without_a_price_has_tokens_and_no_cost(provider: Provider) -> None:
     usage = (await ask(endpoint(provider, model_name="gpt-4o"))).usage
 
