@@ -411,9 +411,10 @@ def _asks_a_model(run_pk: int) -> ColumnElement[bool]:
 
 def _score_count(run_pk: int) -> Select[Any]:
     """One score for each variable of each metric of each item."""
-    metric_pk = func.unnest(items.c.metric_pks).column_valued("metric_pk")
-    of_run = select(func.count()).select_from(items.join(metric_pk, true()))
-    return of_run.join(variables, variables.c.metric_pk == metric_pk).where(items.c.run_pk == run_pk)
+    scored_on = (
+        select(func.unnest(items.c.metric_pks).label("pk")).where(items.c.run_pk == run_pk).subquery("scored_on")
+    )
+    return select(func.count()).select_from(scored_on.join(variables, variables.c.metric_pk == scored_on.c.pk))
 
 
 async def _require_prices(acting: Acting, run_pk: int) -> None:

@@ -30,7 +30,7 @@ from resolvers.judgement import differences
 from schema.build import Schema, build
 from server.context import Context
 from server.database import connected
-from server.files import FileStore
+from server.files import FileStore, file_store
 from server.services import Services, services
 from server.settings import Settings
 from tests.interchange.building import sha256
@@ -162,6 +162,6 @@ class House:
 
 @asynccontextmanager
 async def house(dsn: str, directory: Path, **settings: Any) -> AsyncIterator[House]:
-    chosen = Settings(data_dir=directory, **settings)
-    async with connected(dsn, chosen) as database, services(database, dsn, chosen) as running:
+    chosen = Settings(**{"data_dir": directory, "worker": False, **settings})
+    async with connected(dsn, chosen) as database, services(database, dsn, file_store(chosen), chosen) as running:
         yield House(running)
