@@ -1,7 +1,8 @@
 """How the provider behaves: well, or in one of the ways in which providers fail.
 
-ok no_usage counted:INPUT_TOKENS slow:MS huge:BYTES – empty blank fenced extra_text wrong_json wrong_types unknown_field truncated –
-refusal filtered – 400 401 429[:RETRY_AFTER] 500 503[:RETRY_AFTER] – hang cut broken_body redirect:URL
+ok no_usage counted:INPUT_TOKENS slow:MS huge:BYTES –
+empty blank fenced extra_text wrong_json wrong_types unknown_field truncated – refusal filtered –
+400 401 429[:RETRY_AFTER] 500 503[:RETRY_AFTER] – hang cut broken_body redirect:URL
 """
 
 import asyncio

@@ -58,6 +58,7 @@ async def test_a_reply_without_usage_has_no_cost(provider: Provider) -> None:
     assert (usage.input_tokens, usage.output_tokens, usage.cost, usage.unpriced_calls) == (None, None, None, 1)
 
 
+@pytest.mark.filterwarnings("ignore::pydantic_ai.exceptions.UsageExtractionFailedWarning")
 @pytest.mark.parametrize("tokens", [-1, 10**12])
 async def test_a_count_that_cannot_be_is_none(provider: Provider, tokens: int) -> None:
     provider.on(behaviour=f"counted:{tokens}")
