@@ -8,14 +8,33 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from sqlalchemy import (
+    ARRAY,
+    ColumnElement,
+    FromClause,
+    Row,
+    Select,
+    Text,
+    and_,
+    cast,
+    delete,
+    exists,
+    false,
+    func,
+    literal,
+    not_,
+    or_,
+    select,
+)
 from sqlalchemy import BigInteger as Counted
-from sqlalchemy import ColumnElement, Row, Select, Text, and_, cast, delete, exists, false, func, literal, not_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlalchemy.types import UserDefinedType
 
 from models import BenchmarkChange
 from models.base import table
 from models.changes import ChangeKind
+from resolvers.scores import scores
+from resolvers.sql import among
 from resolvers.tables import benchmarks
 
 changes = table(BenchmarkChange)
@@ -48,12 +67,14 @@ class TableChange:
     rows: Sequence[int] = ()
     cells: Sequence[str] = ()
     expected: Sequence[int] = ()
+    # Of cells that changed, of rows of which something else is expected, and those that were computed.
+    scores: Sequence[int] = ()
     removed_rows: Sequence[int] = ()
     removed_tracks: Sequence[int] = ()
 
     @property
     def is_any(self) -> bool:
-        lists = (self.rows, self.cells, self.expected, self.removed_rows, self.removed_tracks)
+        lists = (self.rows, self.cells, self.expected, self.scores, self.removed_rows, self.removed_tracks)
         return self.resync or self.is_table or any(lists)
 
 
@@ -66,7 +87,8 @@ async def since(connection: AsyncConnection, benchmark_pk: int, snapshot: str | 
     noted = [row for row in found if row.kind is not None]
     if snapshot is None or len(noted) > MOST or any(row.kind == ChangeKind.MANY for row in noted):
         return TableChange(now, resync=True)
-    return _told(now, noted)
+    told = _told(now, noted)
+    return TableChange(now, resync=True) if len(told.scores) > MOST else told
 
 
 def _look(benchmark_pk: int, snapshot: str | None) -> Select[Any]:
@@ -80,7 +102,17 @@ def _look(benchmark_pk: int, snapshot: str | None) -> Select[Any]:
         .limit(MOST + 1)
         .subquery("noted")
     )
-    return select(now, noted).select_from(now.outerjoin(noted, literal(True)))
+    return select(now, noted, _scores_of(noted)).select_from(now.outerjoin(noted, literal(True)))
+
+
+def _scores_of(noted: FromClause) -> ColumnElement[Any]:
+    """The scores that a change may have made, or turned stale."""
+    score = scores.alias("touched_score")
+    of_cell = among(noted.c.kind, (ChangeKind.CELL, ChangeKind.SCORE)) & (score.c.track_pk == noted.c.track_pk)
+    meant = select(score.c.id).where(
+        score.c.row_pk == noted.c.row_pk, or_(of_cell, noted.c.kind == ChangeKind.EXPECTED)
+    )
+    return func.array(meant.limit(MOST + 1).scalar_subquery(), type_=ARRAY(Counted)).label("scores")
 
 
 def _unseen(snapshot: str) -> ColumnElement[bool]:
@@ -115,6 +147,7 @@ def _told(now: str, noted: Sequence[Row[Any]]) -> TableChange:
         rows=left(ChangeKind.ROW),
         cells=[f"{row_pk}-{track_pk}" for row_pk, track_pk in cells],
         expected=left(ChangeKind.EXPECTED),
+        scores=sorted({key for row in noted for key in row.scores}),
         removed_rows=sorted(removed),
         removed_tracks=sorted(gone),
     )

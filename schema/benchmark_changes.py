@@ -6,6 +6,7 @@ from engine.encode import write_global_id
 from engine.references import present, ref
 from resolvers.changes import TableChange
 from schema.benchmarks import Benchmark, Cell, ExpectedOutput, Row
+from schema.metrics import Score
 
 
 @strawberry.type
@@ -15,6 +16,7 @@ class BenchmarkChange:
     rows: list[Row]
     cells: list[Cell]
     expected_outputs: list[ExpectedOutput]
+    scores: list[Score]
     removed_ids: list[strawberry.ID]
 
 
@@ -30,5 +32,6 @@ def shown(benchmark_pk: int, change: TableChange) -> BenchmarkChange:
         rows=present(Row, change.rows),
         cells=present(Cell, change.cells),
         expected_outputs=present(ExpectedOutput, change.expected),
+        scores=present(Score, change.scores),
         removed_ids=[strawberry.ID(id_) for id_ in removed],
     )

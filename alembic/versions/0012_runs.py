@@ -20,13 +20,14 @@ BEGIN
         FROM {event}_rows changed JOIN benchmark_rows its_row ON its_row.id = changed.row_pk;
     ELSE
         INSERT INTO benchmark_changes (benchmark_pk, kind, row_pk, track_pk)
-        SELECT DISTINCT its_row.benchmark_pk, 'SCORE', changed.row_pk, changed.track_pk
+        SELECT DISTINCT its_row.benchmark_pk, '{kind}', changed.row_pk, changed.track_pk
         FROM {event}_rows changed JOIN benchmark_rows its_row ON its_row.id = changed.row_pk;
     END IF;
     RETURN NULL;
 END $$
 """
-TRANSITIONS = {"insert": "NEW", "update": "NEW", "delete": "OLD"}
+# Of scores that go nothing is left to be told but their cell.
+TRANSITIONS = {"insert": ("NEW", "SCORE"), "update": ("NEW", "SCORE"), "delete": ("OLD", "CELL")}
 
 # By function: its body, and when it runs.
 TRIGGERS = {
@@ -456,8 +457,8 @@ def upgrade() -> None:
     op.create_foreign_key(op.f("cells_run_pk_fkey"), "cells", "runs", ["run_pk"], ["id"], ondelete="SET NULL")
     op.add_column("models", sa.Column("paced_until", sa.DateTime(timezone=True), nullable=True))
     tell_of([*TOLD, "SCORE"])
-    for event, transition in TRANSITIONS.items():
-        op.execute(NOTE.format(event=event, most=MOST))
+    for event, (transition, kind) in TRANSITIONS.items():
+        op.execute(NOTE.format(event=event, most=MOST, kind=kind))
         op.execute(
             f"CREATE TRIGGER note_scores_{event} AFTER {event.upper()} ON scores"
             f" REFERENCING {transition} TABLE AS {event}_rows FOR EACH STATEMENT"

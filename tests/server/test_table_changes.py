@@ -26,6 +26,7 @@ CHANGES = """subscription ($id: ID!) { benchmarkChanges(benchmarkId: $id) {
   rows { id input }
   cells { id status output }
   expectedOutputs { id text revision }
+  scores { id status stale cell { output } }
   removedIds
 } }"""
 TABLE = """mutation {
@@ -50,6 +51,16 @@ REMOVE = """mutation ($ids: [ID!]!) { removeRows(input: {ids: $ids, includeLocke
 DELETE = """mutation ($id: ID!, $version: Int!) {
   deleteBenchmark(input: {id: $id, expectedVersion: $version, includeLocked: true}) { __typename }
 }"""
+
+SCORED = """
+WITH metric AS (
+  INSERT INTO metrics (name, kind, options, version) VALUES ('m', 'EXACT_MATCH', '{}', 1) RETURNING id
+), variable AS (
+  INSERT INTO metric_variables (metric_pk, name, position, type) SELECT id, 'value', 0, 'BOOLEAN' FROM metric
+)
+INSERT INTO scores (row_pk, track_pk, metric_pk, variable, status, boolean, cell_revision, metric_version)
+SELECT row_pk, track_pk, metric.id, 'value', 'SCORED', true, revision, 1 FROM cells, metric
+"""
 
 Events = AsyncGenerator[Any, None]
 
@@ -135,6 +146,24 @@ async def test_a_change_made_at_another_server_is_told_with_what_it_changed(host
     assert [(cell["status"], cell["output"]) for cell in event["cells"]] == [("SUCCEEDED", "yes")]
     assert [(expected["text"], expected["revision"]) for expected in event["expectedOutputs"]] == [("yes", 1)]
     assert (event["rows"], event["removedIds"]) == ([], [])
+
+
+async def test_a_score_is_told_when_it_comes_and_when_it_turns_stale(host: str, writer: Writer, database: str) -> None:
+    await writer.record(0, "yes")
+    connection = await asyncpg.connect(database)
+    async with watching(host, writer.benchmark) as heard:
+        await connection.execute(SCORED)
+        await connection.execute("NOTIFY assay_benchmark")
+        came = await anext(heard)
+        await writer.record(0, "no")
+        turned = await anext(heard)
+    await connection.close()
+
+    assert (came["resync"], came["cells"]) == (False, [])
+    told = [
+        (each["status"], each["stale"], each["cell"]["output"]) for event in (came, turned) for each in event["scores"]
+    ]
+    assert told == [("SCORED", False, "yes"), ("SCORED", True, "no")]
 
 
 async def test_rows_are_told_when_they_come_and_when_they_go(host: str, writer: Writer) -> None:

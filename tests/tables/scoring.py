@@ -5,14 +5,15 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, and_, func, insert, literal, select, update
 
-from models import Metric, MetricVariable, Score
+from models import BenchmarkMetric, Metric, MetricVariable, Score
 from models.base import Aggregation, ScoreType, table
 from resolvers.scores import current_expected_revision
 from resolvers.tables import cells
 from tests.rules.house import Answer, House
 from tests.tables.table import Table, key_of, numbers
 
-metrics, variables, scores = table(Metric), table(MetricVariable), table(Score)
+metrics, variables = table(Metric), table(MetricVariable)
+of_benchmarks, scores = table(BenchmarkMetric), table(Score)
 
 SCORE = "id variable status number boolean text reason stale cost metric { id }"
 SCORES = f"""
@@ -63,6 +64,14 @@ def values_of(value: Any) -> Mapping[str, Any]:
         return {"status": value, "reason": "as it was told"}
     name = {bool: "boolean", str: "text"}.get(type(value), "number")
     return {"status": "SCORED", name: value}
+
+
+async def give(table: Table, *chosen: int) -> None:
+    """These are the benchmark's metrics, in this order."""
+    for place, metric in enumerate(chosen):
+        await table.house.execute(
+            insert(of_benchmarks).values(benchmark_pk=table.key(), metric_pk=metric, position=place)
+        )
 
 
 async def look_at_no_ground_truth(house: House, metric: int) -> None:
