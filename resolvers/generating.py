@@ -24,9 +24,9 @@ from resolvers.acting import Acting
 from resolvers.cells import Answer, Kept, keep
 from resolvers.ending import wake_waiting
 from resolvers.holding import Ground, charge, hold, items
+from resolvers.planned import first_model
 from resolvers.queue import Held
 from resolvers.sql import among, sent
-from resolvers.starting import first_model
 
 COLUMNS: Mapping[str, Any] = {
     "id": BigInteger(),

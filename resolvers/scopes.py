@@ -42,6 +42,11 @@ class Chosen:
     row_pks: Sequence[int] = ()
     cells: Sequence[tuple[int, int]] = ()
 
+    @property
+    def all_tracks(self) -> list[int]:
+        """Those of single cells, too."""
+        return sorted({*self.track_pks, *(track_pk for _, track_pk in self.cells)})
+
 
 def generated(chosen: Chosen, scope: GenerationScope) -> FromClause:
     """Cells by row and track, with the places that order them."""

@@ -1,63 +1,29 @@
 """Starting a run: what it does to which cell is decided here, once, and kept as its items."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from sqlalchemy import (
-    ARRAY,
-    BigInteger,
-    ColumnElement,
-    FromClause,
-    Row,
-    Select,
-    and_,
-    case,
-    cast,
-    exists,
-    func,
-    insert,
-    literal,
-    select,
-    true,
-    update,
-)
+from sqlalchemy import FromClause, Row, Select, and_, insert, select
 
-from models import (
-    BenchmarkMetric,
-    IdempotencyKey,
-    LanguageModel,
-    Metric,
-    MetricVariable,
-    RowFile,
-    Run,
-    RunInput,
-    RunInputFile,
-    RunItem,
-    RunMetric,
-    RunTrack,
-)
-from models.base import EvaluationScope, GenerationScope, ReasonCode, RunItemStatus, RunStage, RunStatus, table
+from models import BenchmarkMetric, IdempotencyKey, Run
+from models.base import AgentKind, EvaluationScope, GenerationScope, ReasonCode, RunStage, table
 from resolvers.acting import RUNS, Acting
 from resolvers.canonical import digest_text, spelled
 from resolvers.ending import finish, is_active
 from resolvers.errors import Conflict, InvalidInput, NotFound, RunInProgress, Subject
 from resolvers.forms import require_identity
+from resolvers.planned import Plan, items, keep, metrics, models, run_metrics, run_tracks
 from resolvers.prices import Priced, has_price
 from resolvers.scopes import Chosen, generated, scored
 from resolvers.sql import among, constant
-from resolvers.tables import rows, shared, tracks
+from resolvers.tables import field_types, rows, shared, tracks
 from resolvers.values import MONEY, is_money, written
 
-runs, items, metrics, variables = table(Run), table(RunItem), table(Metric), table(MetricVariable)
-run_tracks, run_metrics, inputs, input_files = table(RunTrack), table(RunMetric), table(RunInput), table(RunInputFile)
-models, row_files, benchmark_metrics = table(LanguageModel), table(RowFile), table(BenchmarkMetric)
-answers = table(IdempotencyKey)
+benchmark_metrics, answers = table(BenchmarkMetric), table(IdempotencyKey)
 
 IDEMPOTENCY = "startRun"
-SETTINGS = ("system_prompt", "temperature", "top_p", "max_output_tokens")
-ENDPOINT = ("provider", "model_name", "base_url", "api_key_variable", "input_price", "output_price")
 
 CellKey = tuple[int, int]
 
@@ -91,28 +57,18 @@ class RunGiven:
     idempotency_key: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """The cells to generate and the cells to score, as rows of SQL; none where the run has no such part."""
-
-    generated: FromClause | None
-    scored: FromClause | None
-    metric_pks: Sequence[int]
-    evaluation_scope: EvaluationScope | None
-
-
 async def start(acting: Acting, given: RunGiven) -> tuple[int, bool]:
     """The run, and whether it is a new one."""
-    await shared(acting, given.benchmark_pk)
+    benchmark = await shared(acting, given.benchmark_pk)
     if given.idempotency_key is not None:
         known = await _known(acting, given)
         if known is not None:
             return known, False
     _require_parts(given)
-    plan = await _plan(acting, given)
+    plan = await _plan(acting, given, benchmark)
     if plan.generated is not None:
         await _require_idle(acting, plan.generated)
-    run_pk = await _insert(acting, given, plan)
+    run_pk = await keep(acting, plan)
     if given.max_cost is not None:
         await _require_prices(acting, run_pk)
     if given.idempotency_key is not None:
@@ -166,30 +122,38 @@ def _require_parts(given: RunGiven) -> None:
     for name, part in (("generation", given.generation), ("evaluation", given.evaluation)):
         if part is None:
             continue
-        is_selected, selects = part.scope == "SELECTED", bool(part.row_pks) or bool(part.cells)
+        is_selected, selects = part.scope == "SELECTED", bool(part.row_pks or part.cells)
         if is_selected and not selects:
-            raise _wrong("SELECTED needs row_ids or cells.", name, "row_ids")
-        if not is_selected and (part.row_pks is not None or part.cells is not None):
+            raise _wrong("SELECTED needs rows or cells.", name, "row_ids")
+        if selects and not is_selected:
             raise _wrong(f"Rows and cells are named with the scope SELECTED, not with {part.scope}.", name, "row_ids")
     generation = given.generation
     if generation is not None and not generation.track_pks and not (generation.cells and not generation.row_pks):
         raise _wrong("Name at least one track.", "generation", "track_ids")
     if given.max_cost is not None and not is_money(given.max_cost):
-        raise _wrong(f"max_cost must be {MONEY}.", "max_cost")
+        raise _wrong(f"A limit of cost must be {MONEY}.", "max_cost")
 
 
-async def _plan(acting: Acting, given: RunGiven) -> Plan:
+async def _plan(acting: Acting, given: RunGiven, benchmark: Row[Any]) -> Plan:
+    generation, evaluation = given.generation, given.evaluation
     metric_pks = await _metrics(acting, given)
-    cells = None
-    if given.generation is not None:
-        chosen = await _chosen(acting, given.benchmark_pk, given.generation, "generation")
-        cells = generated(chosen, given.generation.scope)
-    if given.evaluation is None:
-        # What is generated is what is selected.
-        return Plan(cells, None, metric_pks, EvaluationScope.SELECTED if metric_pks else None)
-    chosen = await _chosen(acting, given.benchmark_pk, given.evaluation, "evaluation")
-    scope = given.evaluation.scope
-    return Plan(cells, scored(chosen, scope, metric_pks), metric_pks, scope)
+    made, judged, track_pks = None, None, []
+    # What is generated is what is selected, where nothing else says what is scored.
+    scope = EvaluationScope.SELECTED if metric_pks else None
+    if generation is not None:
+        await _require_fields(acting, benchmark)
+        chosen = await _chosen(acting, benchmark.id, generation, "generation")
+        made, track_pks = generated(chosen, generation.scope), chosen.all_tracks
+    if evaluation is not None:
+        scope = evaluation.scope
+        judged = scored(await _chosen(acting, benchmark.id, evaluation, "evaluation"), scope, metric_pks)
+    generation_scope = None if generation is None else generation.scope
+    return Plan(benchmark.id, made, generation_scope, track_pks, judged, scope, metric_pks, given.max_cost)
+
+
+async def _require_fields(acting: Acting, benchmark: Row[Any]) -> None:
+    if benchmark.kind == AgentKind.AUTOMATION and not await field_types(acting, benchmark.id):
+        raise _wrong("The benchmark has no fields, so there is nothing to extract: define some.", "generation")
 
 
 async def _metrics(acting: Acting, given: RunGiven) -> Sequence[int]:
@@ -255,168 +219,6 @@ async def _require_idle(acting: Acting, cells: FromClause) -> None:
         raise RunInProgress("A run is generating a cell that this one would touch.", run_pk)
 
 
-async def _insert(acting: Acting, given: RunGiven, plan: Plan) -> int:
-    made = insert(runs).values(
-        benchmark_pk=given.benchmark_pk,
-        status=RunStatus.QUEUED,
-        generation_scope=given.generation.scope if given.generation else None,
-        evaluation_scope=plan.evaluation_scope,
-        max_cost=given.max_cost,
-        started_by=acting.actor,
-    )
-    run_pk = int((await acting.connection.execute(made.returning(runs.c.id))).scalar_one())
-    await _keep_metrics(acting, run_pk, plan.metric_pks)
-    await _keep_items(acting, run_pk, plan)
-    await _keep_tracks(acting, run_pk, given)
-    await _keep_inputs(acting, run_pk)
-    count = select(func.count()).where(items.c.run_pk == run_pk, items.c.generates)
-    await acting.connection.execute(
-        update(runs)
-        .where(runs.c.id == run_pk)
-        .values(cell_count=count.scalar_subquery(), score_count=_score_count(run_pk).scalar_subquery())
-    )
-    return run_pk
-
-
-async def _keep_metrics(acting: Acting, run_pk: int, metric_pks: Sequence[int]) -> None:
-    place = func.array_position(literal(list(metric_pks), ARRAY(BigInteger)), metrics.c.id)
-    await acting.connection.execute(
-        insert(run_metrics).from_select(
-            ["run_pk", "position", "metric_pk", "name"],
-            select(literal(run_pk), place - 1, metrics.c.id, metrics.c.name).where(among(metrics.c.id, metric_pks)),
-        )
-    )
-
-
-async def _keep_items(acting: Acting, run_pk: int, plan: Plan) -> None:
-    """In the order of rows, so that a row's answers are there soon after each other."""
-    await acting.connection.execute(
-        insert(items).from_select(
-            ["run_pk", "row_pk", "track_pk", "generates", "stage", "model_pk", "metric_pks", *ZEROS],
-            _items(run_pk, plan),
-            include_defaults=False,
-        )
-    )
-
-
-ZEROS: Mapping[str, ColumnElement[Any]] = {
-    "scored_pks": cast(literal([], ARRAY(BigInteger)), ARRAY(BigInteger)),
-    "status": literal(RunItemStatus.QUEUED.value),
-    "deaths": literal(0),
-    "attempts": literal(0),
-    "captured": literal(False),
-    "locked_skipped": literal(False),
-    "unpriced_calls": literal(0),
-}
-
-
-def _items(run_pk: int, plan: Plan) -> Select[Any]:
-    of_run = literal(list(plan.metric_pks), ARRAY(BigInteger))
-    if plan.scored is None:
-        assert plan.generated is not None
-        made = plan.generated
-        return _item(run_pk, made, true(), literal(RunStage.GENERATE.value), made.c.model_pk, of_run)
-    if plan.generated is None:
-        made = plan.scored
-        stage: ColumnElement[str] = literal(RunStage.EVALUATE.value)
-        return _item(run_pk, made, literal(False), stage, first_model(made.c.metric_pks), made.c.metric_pks)
-    both = _joined(plan.generated, plan.scored, of_run)
-    other = plan.generated.alias("other_of_row")
-    waits = exists(select(other.c.row_pk).where(other.c.row_pk == both.c.row_pk))
-    stage = case(
-        (both.c.generates, RunStage.GENERATE.value), (waits, RunStage.WAIT.value), else_=RunStage.EVALUATE.value
-    )
-    model = case((both.c.generates, both.c.model_pk), else_=first_model(both.c.metric_pks))
-    return _item(run_pk, both, both.c.generates, stage, model, both.c.metric_pks)
-
-
-def _joined(made: FromClause, judged: FromClause, of_run: ColumnElement[Any]) -> FromClause:
-    same = and_(made.c.row_pk == judged.c.row_pk, made.c.track_pk == judged.c.track_pk)
-    is_made = made.c.row_pk.is_not(None)
-    shared_columns = (
-        func.coalesce(made.c[name], judged.c[name]).label(name)
-        for name in ("row_pk", "track_pk", "model_pk", "row_place", "track_place")
-    )
-    return (
-        select(
-            *shared_columns,
-            is_made.label("generates"),
-            case((is_made, of_run), else_=judged.c.metric_pks).label("metric_pks"),
-        )
-        .select_from(made.outerjoin(judged, same, full=True))
-        .subquery("joined")
-    )
-
-
-def _item(
-    run_pk: int,
-    cell: FromClause,
-    generates: ColumnElement[bool],
-    stage: ColumnElement[Any],
-    model_pk: ColumnElement[Any],
-    metric_pks: ColumnElement[Any],
-) -> Select[Any]:
-    return select(
-        literal(run_pk), cell.c.row_pk, cell.c.track_pk, generates, stage, model_pk, metric_pks, *ZEROS.values()
-    ).order_by(cell.c.row_place, cell.c.track_place)
-
-
-def first_model(metric_pks: ColumnElement[Any]) -> ColumnElement[Any]:
-    """The model that scoring on these metrics calls first: none, as long as one of them needs none."""
-    metric = metrics.alias("first_metric")
-    needed = select(metric.c.judge_model_pk).where(metric.c.id == func.any(metric_pks))
-    return needed.order_by(metric.c.judge_model_pk.asc().nulls_first()).limit(1).scalar_subquery()
-
-
-async def _keep_tracks(acting: Acting, run_pk: int, given: RunGiven) -> None:
-    """The tracks that were chosen, and those of cells that were, as they are now."""
-    if given.generation is None:
-        return
-    chosen = {*given.generation.track_pks, *(track_pk for _, track_pk in given.generation.cells or ())}
-    place = func.row_number().over(order_by=tracks.c.position) - 1
-    kept = (
-        select(
-            literal(run_pk),
-            place,
-            tracks.c.id,
-            tracks.c.name,
-            tracks.c.model_pk,
-            *(models.c[name] for name in ENDPOINT),
-            *(tracks.c[name] for name in SETTINGS),
-        )
-        .select_from(tracks.join(models, models.c.id == tracks.c.model_pk))
-        .where(among(tracks.c.id, chosen))
-    )
-    names = ["run_pk", "position", "track_pk", "name", "model_pk", *ENDPOINT, *SETTINGS]
-    await acting.connection.execute(insert(run_tracks).from_select(names, kept))
-
-
-async def _keep_inputs(acting: Acting, run_pk: int) -> None:
-    """What models are asked with."""
-    asks = select(items.c.row_pk).where(items.c.run_pk == run_pk, _asks_a_model(run_pk))
-    kept = select(literal(run_pk), rows.c.id, rows.c.input).where(rows.c.id.in_(asks))
-    await acting.connection.execute(insert(inputs).from_select(["run_pk", "row_pk", "input"], kept))
-    files = select(
-        literal(run_pk), row_files.c.row_pk, row_files.c.position, row_files.c.sha256, row_files.c.name
-    ).join(inputs, and_(inputs.c.row_pk == row_files.c.row_pk, inputs.c.run_pk == run_pk))
-    names = ["run_pk", "row_pk", "position", "sha256", "name"]
-    await acting.connection.execute(insert(input_files).from_select(names, files))
-
-
-def _asks_a_model(run_pk: int) -> ColumnElement[bool]:
-    judge = select(run_metrics.c.metric_pk).join(metrics, metrics.c.id == run_metrics.c.metric_pk)
-    has_judge = exists(judge.where(run_metrics.c.run_pk == run_pk, metrics.c.judge_model_pk.is_not(None)))
-    return items.c.generates | has_judge
-
-
-def _score_count(run_pk: int) -> Select[Any]:
-    """One score for each variable of each metric of each item."""
-    scored_on = (
-        select(func.unnest(items.c.metric_pks).label("pk")).where(items.c.run_pk == run_pk).subquery("scored_on")
-    )
-    return select(func.count()).select_from(scored_on.join(variables, variables.c.metric_pk == scored_on.c.pk))
-
-
 async def _require_prices(acting: Acting, run_pk: int) -> None:
     """A limit of cost says nothing where nobody knows what a call costs."""
     called = select(run_tracks.c.model_pk).where(run_tracks.c.run_pk == run_pk)
@@ -428,8 +230,8 @@ async def _require_prices(acting: Acting, run_pk: int) -> None:
     found = select(models).where(models.c.id.in_(called.union(judges))).order_by(models.c.name)
     unpriced: list[Row[Any]] = [row for row in await acting.connection.execute(found) if not has_price(_priced(row))]
     if unpriced:
-        message = f"The price of the model {unpriced[0].name} is not known, so max_cost cannot hold: set its prices."
-        raise _wrong(message, "max_cost")
+        name = unpriced[0].name
+        raise _wrong(f"No price of the model {name} is known, so a limit could not hold: set its prices.", "max_cost")
 
 
 def _priced(model: Row[Any]) -> Priced:
