@@ -47,6 +47,20 @@ class RowRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class ScoreRecord:
+    """A score of a metric's variable: one of the values where it is SCORED, none otherwise."""
+
+    metric: str
+    variable: str
+    status: str
+    stale: bool
+    number: float | None
+    boolean: bool | None
+    text: str | None
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class CellRecord:
     """What a track answered to a row: `fields` is JSON text."""
 
@@ -59,6 +73,8 @@ class CellRecord:
     input_tokens: int | None
     output_tokens: int | None
     cost: Decimal | None
+    # By metric and variable.
+    scores: Mapping[tuple[str, str], ScoreRecord] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

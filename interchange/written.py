@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Generic, Protocol, TypeVar
 
+from interchange.scored import Variable, scores_cells, scores_header, scores_members
 from interchange.tables import NAMES, TEXT, CellRecord, RowRecord, Table, TableRow, ValueRecord
 from models.base import AgentKind, Origin
 from resolvers.values import written
@@ -107,16 +108,21 @@ def rows_layout(table: Table) -> Layout[RowRecord]:
     return Layout(NAMES, lambda row: _row_members(row, table), lambda row: _row_cells(row, table))
 
 
-def table_layout(table: Table, tracks: Sequence[str]) -> Layout[TableRow]:
-    """Rows with what every track answered."""
-    header = (*NAMES, *(f"{name}: {track}" for track in tracks for name in ("output", *MEASURES)))
+def table_layout(table: Table, tracks: Sequence[str], variables: Sequence[Variable]) -> Layout[TableRow]:
+    """Rows with what every track answered, and how that was scored on these variables."""
+    names = ("output", *MEASURES, *scores_header(variables))
+    header = (*NAMES, *(f"{name}: {track}" for track in tracks for name in names))
 
     def members(of: TableRow) -> Members:
-        cells = ",".join(_object({"track": written(cell.track), **_cell_members(cell)}) for cell in of.cells)
+        cells = ",".join(
+            _object({"track": written(cell.track), **_cell_members(cell), **scores_members(cell, variables)})
+            for cell in of.cells
+        )
         return {**_row_members(of.row, table), "cells": f"[{cells}]"}
 
     def cells(of: TableRow) -> Line:
-        return [*_row_cells(of.row, table), *(shown for cell in of.cells for shown in _cell_cells(cell))]
+        answered = ([*_cell_cells(cell), *scores_cells(cell, variables)] for cell in of.cells)
+        return [*_row_cells(of.row, table), *(shown for cell in answered for shown in cell)]
 
     return Layout(header, members, cells)
 

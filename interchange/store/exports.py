@@ -7,7 +7,7 @@ from typing import IO, Literal, TypeVar
 from sqlalchemy import ColumnElement
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from interchange.store.tables import rows_of, table_of, track_names, whole_rows_of
+from interchange.store.tables import rows_of, scored_variables, table_of, track_names, whole_rows_of
 from interchange.tables import RowRecord, Table, TableRow
 from interchange.written import Layout, is_lost_in_csv, rows_layout, table_layout, writer_of
 from resolvers.row_files import RowFormat
@@ -39,7 +39,7 @@ async def write(
             return None
         if what == "rows":
             return table, await _write(rows_of(connection, table), rows_layout(table), format, file, _own)
-        layout = table_layout(table, await track_names(connection, table))
+        layout = table_layout(table, await track_names(connection, table), await scored_variables(connection, table))
         return table, await _write(whole_rows_of(connection, table), layout, format, file, _within)
 
 
