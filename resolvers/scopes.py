@@ -107,7 +107,7 @@ def _is_missing(cell: FromClause, metric: FromClause) -> ColumnElement[bool]:
             scores.c.variable == variable.c.name,
             scores.c.status != ScoreStatus.FAILED,
             not_(and_(scores.c.status == ScoreStatus.SKIPPED, is_stale(scores))),
-        )
+        ).correlate_except(scores)
     )
     return exists(select(variable.c.name).where(variable.c.metric_pk == metric.c.metric_pk, not_(is_there)))
 
