@@ -50,7 +50,7 @@ def is_open(request: Request) -> bool:
     path = request.scope["path"]
     if path in OPEN_PATHS or path.startswith(OPEN_FOLDER):
         return True
-    return path == GRAPHQL and asks_for_page(request, request.headers.get("accept", ""))
+    return path == GRAPHQL and asks_for_page(request)
 
 
 def unauthorized(request: Request, refusal: Unauthorized) -> Response:

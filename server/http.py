@@ -14,7 +14,7 @@ from starlette.types import Receive, Scope, Send
 from starlette.websockets import WebSocket
 from strawberry.asgi import GraphQL
 from strawberry.exceptions import MissingQueryError
-from strawberry.http import GraphQLHTTPResponse, GraphQLRequestData
+from strawberry.http import GraphQLHTTPResponse, GraphQLRequestData, GraphQLRequestProtocol
 from strawberry.http.base import BaseRequestProtocol
 from strawberry.http.exceptions import WebSocketDisconnected
 from strawberry.schema import BaseSchema
@@ -152,7 +152,7 @@ class GraphQLView(GraphQL[Any, None]):
         try:
             if request.method not in SINGLE_ANSWERS:
                 raise HTTPException(405, "GraphQL is asked by GET or POST.")
-            if asks_for_page(request, accept):
+            if asks_for_page(request):
                 return page("graphiql")
             if prefers_stream(accept):
                 return await self.run(request)
@@ -163,7 +163,7 @@ class GraphQLView(GraphQL[Any, None]):
     async def answer(self, request: Request, media_type: str | None) -> Response:
         if media_type is None:
             raise HTTPException(406, f"Answers come as {JSON}, {GRAPHQL_RESPONSE} or {EVENT_STREAM}.")
-        operation = await self.parse_http_body(self.request_adapter_class(request))
+        operation = await self.read_operation(self.request_adapter_class(request), "http")
         result = await self.execute(operation, SINGLE_ANSWERS[request.method], self.context(request))
         answer = await self.process_result(request, result)
         refused = "data" not in answer and media_type == GRAPHQL_RESPONSE
@@ -203,13 +203,19 @@ class GraphQLView(GraphQL[Any, None]):
         return False
 
     async def parse_http_body(self, request: AsyncHTTPRequestAdapter) -> GraphQLRequestData:
+        """Strawberry asks for it where a stream is wanted."""
+        return await self.read_operation(request, "sse")
+
+    async def read_operation(
+        self, request: AsyncHTTPRequestAdapter, protocol: GraphQLRequestProtocol
+    ) -> GraphQLRequestData:
         parameters = await self.read_parameters(request)
         return GraphQLRequestData(
             query=parameter(parameters, "query", str),
             variables=parameter(parameters, "variables", dict),
             operation_name=parameter(parameters, "operationName", str),
             extensions=parameter(parameters, "extensions", dict),
-            protocol="sse" if prefers_stream(request.headers.get("accept", "")) else "http",
+            protocol=protocol,
         )
 
     async def read_parameters(self, request: AsyncHTTPRequestAdapter) -> Mapping[str, Any]:

@@ -52,5 +52,7 @@ def wants_page(accept: str) -> bool:
     return "text/html" in preferences(accept)
 
 
-def asks_for_page(request: Request, accept: str) -> bool:
-    return request.method == "GET" and "query" not in request.query_params and wants_page(accept)
+def asks_for_page(request: Request) -> bool:
+    if request.method != "GET" or "query" in request.query_params:
+        return False
+    return wants_page(request.headers.get("accept", ""))

@@ -1,4 +1,5 @@
 import asyncio
+import gc
 import signal
 import socket
 from collections.abc import Iterator, Sequence
@@ -20,6 +21,7 @@ from server.refusal import Fault, Refusal
 from server.settings import Settings
 
 BACKLOG = 2048
+OBJECTS_BETWEEN_COLLECTIONS = 10_000
 
 
 async def require_token(settings: Settings, dsn: str) -> None:
@@ -58,6 +60,13 @@ def address(listener: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
+def spare_collections() -> None:
+    """What a start has built stays: to look through it for garbage took a tenth of the time of a look-up."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
+
+
 class Service(uvicorn.Server):
     """Says where it is once it answers, and ends what would stay open before it waits for the rest."""
 
@@ -67,6 +76,7 @@ class Service(uvicorn.Server):
 
     async def startup(self, sockets: Sequence[socket.socket] | None = None) -> None:
         await super().startup(sockets=list(sockets or []))
+        spare_collections()
         for listener in sockets or ():
             print(f"GraphiQL: {address(listener)}/graphql", flush=True)
 
