@@ -4,7 +4,7 @@ A worker holds an item by a token. In flight to a model is what is held with it,
 for a model holds the model's row meanwhile, so that two never count the same free place.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
@@ -36,7 +36,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from models import LanguageModel, Run, RunItem
 from models.base import RunItemStatus, RunStage, RunStatus, table
 from resolvers.ending import is_active
-from resolvers.sql import among, constant, not_among, sent
+from resolvers.sql import among, constant, sent
 
 models, runs, items = table(LanguageModel), table(Run), table(RunItem)
 
@@ -81,7 +81,7 @@ class _Room:
 
 
 async def claim(
-    connection: AsyncConnection, token: UUID, free: int, *, called: Sequence[int], lease: timedelta
+    connection: AsyncConnection, token: UUID, free: int, *, called: Sequence[Held], lease: timedelta
 ) -> Claimed:
     """Take up to `free` items. Those of `called` are held and do not call their model any more."""
     waiting = await _waiting_models(connection)
@@ -115,10 +115,15 @@ async def _waiting_models(connection: AsyncConnection) -> Sequence[Row[Any]]:
     return (await connection.execute(found)).all()
 
 
-async def _in_flight(connection: AsyncConnection, model_pks: Sequence[int], called: Sequence[int]) -> Mapping[int, int]:
+async def _in_flight(
+    connection: AsyncConnection, model_pks: Sequence[int], called: Sequence[Held]
+) -> Mapping[int, int]:
+    """By the token as well: an item whose call is over may be held again by now, for another call."""
+    over = _sent(called)
+    is_over = exists(select(over.c.id).where(_is_held(over)))
     count = (
         select(items.c.model_pk, func.count())
-        .where(items.c.token.is_not(None), among(items.c.model_pk, model_pks), not_among(items.c.id, called))
+        .where(items.c.token.is_not(None), among(items.c.model_pk, model_pks), ~is_over)
         .group_by(items.c.model_pk)
     )
     return {row[0]: row[1] for row in await connection.execute(count)}
@@ -200,22 +205,20 @@ async def renew(connection: AsyncConnection, held: Sequence[Held], lease: timede
     """The ids of those that are still held, for so long from now on."""
     if not held:
         return set()
-    mine = sent("mine", {"id": BigInteger(), "token": Uuid()}, [(item.id, item.token) for item in held])
-    renewed = (
-        update(items)
-        .where(items.c.id == mine.c.id, items.c.token == mine.c.token)
-        .values(lease_until=func.now() + lease)
-        .returning(items.c.id)
-    )
+    mine = _sent(held)
+    renewed = update(items).where(_is_held(mine)).values(lease_until=func.now() + lease).returning(items.c.id)
     return set((await connection.execute(renewed)).scalars())
 
 
 async def release(connection: AsyncConnection, held: Sequence[Held]) -> None:
     """Give back what was not finished, to whoever comes."""
-    mine = sent("mine", {"id": BigInteger(), "token": Uuid()}, [(item.id, item.token) for item in held])
-    await connection.execute(
-        update(items).where(items.c.id == mine.c.id, items.c.token == mine.c.token).values(token=None, lease_until=None)
-    )
+    await connection.execute(update(items).where(_is_held(_sent(held))).values(token=None, lease_until=None))
+
+
+async def release_claims(connection: AsyncConnection, tokens: Iterable[UUID]) -> None:
+    """Give back whatever was claimed with these tokens."""
+    which = and_(items.c.token.is_not(None), among(items.c.token, tokens))
+    await connection.execute(update(items).where(which).values(token=None, lease_until=None))
 
 
 async def take_back(connection: AsyncConnection, token: UUID, lease: timedelta) -> list[Held]:
@@ -234,6 +237,14 @@ async def take_back(connection: AsyncConnection, token: UUID, lease: timedelta) 
         .returning(*(items.c[name] for name in HELD))
     )
     return [_held(row) for row in await connection.execute(taken) if row.token is not None]
+
+
+def _sent(held: Sequence[Held]) -> FromClause:
+    return sent("mine", {"id": BigInteger(), "token": Uuid()}, [(item.id, item.token) for item in held])
+
+
+def _is_held(mine: FromClause) -> ColumnElement[bool]:
+    return and_(items.c.id == mine.c.id, items.c.token == mine.c.token)
 
 
 def _held(row: Row[Any]) -> Held:

@@ -14,12 +14,14 @@ from resolvers.acting import Acting
 from resolvers.ending import finish
 from resolvers.generating import Generated
 from resolvers.scoring import Scored
-from resolvers.transient import is_transient
+from resolvers.transient import is_refused, is_transient
 
 log = structlog.get_logger(__name__)
 
 Result = Generated | Scored
 Tell = Callable[[set[str]], None]
+# Results of one run and one kind are stored together.
+Lane = tuple[type[Result], int]
 
 GATHERING: Final = 0.01
 PAUSE: Final = 0.25
@@ -34,41 +36,63 @@ class _Waiting:
 
 
 class Storer:
-    """Stores results one batch after the other. What cannot be stored now is tried again until it can be."""
+    """Stores the results of each run one batch after the other. What cannot be stored now is tried again."""
 
     def __init__(self, engine: AsyncEngine, tell: Tell, failures: tuple[type[Exception], ...]) -> None:
         self._engine = engine
         self._tell = tell
         self._failures = failures
-        self._waiting: list[_Waiting] = []
-        self._told = asyncio.Event()
+        self._waiting: dict[Lane, list[_Waiting]] = {}
+        self._storing: dict[Lane, asyncio.Task[None]] = {}
 
     async def store(self, result: Result) -> None:
-        """Comes back once the result is stored, or its item was found to be another worker's."""
-        waiting = _Waiting(result)
-        self._waiting.append(waiting)
-        self._told.set()
+        """Comes back once the result is stored, or its item was found to be another worker's.
+
+        Raises what the database said where it will never take the result.
+        """
+        waiting, lane = _Waiting(result), (type(result), result.item.run_pk)
+        self._waiting.setdefault(lane, []).append(waiting)
+        if lane not in self._storing:
+            self._storing[lane] = asyncio.create_task(self._store_all(lane))
         await waiting.stored
 
-    async def run(self) -> None:
-        while True:
-            await self._told.wait()
+    async def aclose(self) -> None:
+        tasks = list(self._storing.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _store_all(self, lane: Lane) -> None:
+        try:
             await asyncio.sleep(GATHERING)
-            self._told.clear()
-            batch, self._waiting = self._waiting, []
-            await asyncio.gather(*(self._stored(of_run) for of_run in _by_run(batch)))
+            while batch := self._waiting.pop(lane, None):
+                await self._stored(batch)
+        finally:
+            del self._storing[lane]
 
     async def _stored(self, batch: Sequence[_Waiting]) -> None:
+        try:
+            await self._persistently(batch)
+        except Exception as error:
+            if len(batch) == 1:
+                _settle(batch[0], error)
+                return
+            # One of them is at fault, and not the others.
+            for waiting in batch:
+                await self._stored([waiting])
+            return
+        for waiting in batch:
+            _settle(waiting)
+
+    async def _persistently(self, batch: Sequence[_Waiting]) -> None:
         while True:
             try:
-                await self._tried(batch)
-                break
-            except self._failures:
+                return await self._tried(batch)
+            except self._failures as error:
+                if is_refused(error):
+                    raise
                 log.warning("results_not_stored", results=len(batch), exc_info=True)
                 await asyncio.sleep(PAUSE)
-        for waiting in batch:
-            if not waiting.stored.done():
-                waiting.stored.set_result(None)
 
     async def _tried(self, batch: Sequence[_Waiting]) -> None:
         run_pk = batch[0].result.item.run_pk
@@ -78,11 +102,13 @@ class Storer:
         await committed(self._engine, self._tell, lambda acting: finish(acting, [run_pk]))
 
 
-def _by_run(batch: Sequence[_Waiting]) -> list[list[_Waiting]]:
-    found: dict[tuple[type, int], list[_Waiting]] = {}
-    for waiting in batch:
-        found.setdefault((type(waiting.result), waiting.result.item.run_pk), []).append(waiting)
-    return list(found.values())
+def _settle(waiting: _Waiting, error: Exception | None = None) -> None:
+    if waiting.stored.done():
+        return
+    if error is None:
+        waiting.stored.set_result(None)
+    else:
+        waiting.stored.set_exception(error)
 
 
 async def committed(engine: AsyncEngine, tell: Tell, work: Callable[[Acting], Awaitable[Any]]) -> Any:

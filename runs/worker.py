@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Final, Protocol, TypeVar
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import structlog
 from sqlalchemy.ext.asyncio import AsyncEngine
@@ -19,6 +19,7 @@ from resolvers.queue import Held
 from runs.calls import Caller, Document, Usage
 from runs.evaluating import evaluate
 from runs.generating import failed, generate
+from runs.leases import Leases
 from runs.storing import Storer, committed
 
 log = structlog.get_logger(__name__)
@@ -27,8 +28,6 @@ T = TypeVar("T")
 
 # Nobody waits longer than this for work that was announced to nobody.
 LOOK: Final = 1.0
-# Of the time of a lease: when it is renewed.
-BEAT: Final = 1 / 3
 # Places that come free together are filled together.
 GATHERING: Final = 0.02
 PATIENCE: Final = 6.0
@@ -53,7 +52,7 @@ class WorkerSettings:
     lease: timedelta = timedelta(seconds=6)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Task:
     """`has_called` once no model is being called any more, though nothing is stored yet."""
 
@@ -73,9 +72,12 @@ class _Loaded:
 
 
 class Worker:
+    """`heart` is a connection of its own, by which it says that it lives."""
+
     def __init__(
         self,
         engine: AsyncEngine,
+        heart: AsyncEngine,
         files: Files,
         caller: Callable[[], Awaitable[Caller]],
         tell: Callable[[set[str]], None],
@@ -89,39 +91,48 @@ class Worker:
         self._failures = failures
         self._settings = settings or WorkerSettings()
         self._storer = Storer(engine, tell, failures)
-        self._tasks: dict[int, _Task] = {}
-        self._woken, self._lost = asyncio.Event(), asyncio.Event()
-        self._is_stopping = False
+        self._leases = Leases(heart, self._settings.lease)
+        self._tasks: set[_Task] = set()
+        # Of claims that nobody told the end of: items may be held by them.
+        self._unheard: set[UUID] = set()
+        self._woken = asyncio.Event()
 
     def hear(self, subject: str) -> None:
         """Of runs: that there is work, or that some of ours may be ours no longer."""
         if subject == "lost":
-            self._lost.set()
+            self._leases.doubt()
         self._woken.set()
 
     async def run(self) -> None:
         """Until it is cancelled; then what is under way has a while to be finished, and the rest is given back."""
-        storing = asyncio.create_task(self._storer.run())
-        beating = asyncio.create_task(self._beat_always())
+        renewing = asyncio.create_task(self._leases.renew_always(self._held, self._lose))
+        taking = asyncio.create_task(self._leases.take_back_always(self._engine, self._follow))
         try:
             await self._claim_always()
         finally:
             await self._leave()
-            for task in (storing, beating):
+            for task in (renewing, taking):
                 task.cancel()
-            await asyncio.gather(storing, beating, return_exceptions=True)
+            await asyncio.gather(renewing, taking, self._storer.aclose(), return_exceptions=True)
 
     async def _leave(self) -> None:
-        self._is_stopping = True
-        running = [task.running for task in self._tasks.values() if task.running]
+        running = [task.running for task in self._tasks if task.running]
         if running:
             await asyncio.wait(running, timeout=PATIENCE)
-        left = [task.item for task in self._tasks.values()]
+        left = self._held()
         for task in running:
             task.cancel()
         await asyncio.gather(*running, return_exceptions=True)
         with suppress(*self._failures):
             await committed(self._engine, self._tell, lambda acting: queue.release(acting.connection, left))
+            await self._let_go()
+
+    async def _let_go(self) -> None:
+        """Give back what was claimed without a word of it."""
+        if self._unheard:
+            async with self._engine.begin() as connection:
+                await queue.release_claims(connection, self._unheard)
+            self._unheard.clear()
 
     async def _claim_always(self) -> None:
         while True:
@@ -138,21 +149,31 @@ class Worker:
             await asyncio.sleep(GATHERING if len(self._tasks) > 1 else 0)
 
     async def _claim(self, free: int) -> float | None:
-        called = [task.item.id for task in self._tasks.values() if task.has_called]
+        await self._let_go()
+        called, token = [task.item for task in self._tasks if task.has_called], uuid4()
         async with self._engine.begin() as connection:
-            claimed = await queue.claim(connection, uuid4(), free, called=called, lease=self._settings.lease)
+            self._unheard.add(token)
+            claimed = await queue.claim(connection, token, free, called=called, lease=self._settings.lease)
+        self._unheard.discard(token)
         if claimed.held:
-            tasks = [self._take(item) for item in claimed.held]
-            loading = asyncio.create_task(self._load(claimed.held))
-            for task in tasks:
-                task.running = asyncio.create_task(self._work(task, loading))
-            async with self._engine.begin() as connection:
-                await queue.begin(connection, sorted({item.run_pk for item in claimed.held}))
+            await self._begin(claimed.held)
         return claimed.due_in
 
-    def _take(self, item: Held) -> _Task:
-        task = self._tasks[item.id] = _Task(item)
-        return task
+    async def _begin(self, held: Sequence[Held]) -> None:
+        loading = asyncio.create_task(self._load(held))
+        for item in held:
+            task = _Task(item)
+            self._tasks.add(task)
+            task.running = asyncio.create_task(self._work(task, loading))
+
+        async def begun() -> None:
+            async with self._engine.begin() as connection:
+                await queue.begin(connection, sorted({item.run_pk for item in held}))
+
+        await self._persistently(begun)
+        if any(item.model_pk is not None for item in held):
+            # Places in a model's pace that were taken meanwhile would all be used at once.
+            await self._caller()
 
     async def _load(self, held: Sequence[Held]) -> _Loaded:
         return await self._persistently(lambda: self._read(held))
@@ -180,7 +201,7 @@ class Worker:
             log.exception("item_failed", item=task.item.id)
             await self._fail(task.item, OWN_FAULT)
         finally:
-            self._tasks.pop(task.item.id, None)
+            self._tasks.discard(task)
             self._woken.set()
 
     async def _generate(self, task: _Task, loaded: _Loaded) -> None:
@@ -245,34 +266,17 @@ class Worker:
             lambda acting: scoring.give_up(acting, item.run_pk, [item], CellErrorKind.INTERNAL, message),
         )
 
-    async def _beat_always(self) -> None:
-        pause = self._settings.lease.total_seconds() * BEAT
-        while True:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(pause):
-                    await self._lost.wait()
-            self._lost.clear()
-            try:
-                await self._beat()
-            except self._failures:
-                log.warning("leases_not_renewed", exc_info=True)
+    def _held(self) -> list[Held]:
+        return [task.item for task in self._tasks]
 
-    async def _beat(self) -> None:
-        mine = [task.item for task in self._tasks.values()]
-        async with self._engine.begin() as connection:
-            held = await queue.renew(connection, mine, self._settings.lease)
-        self._abandon(mine, held)
-        # Others may have missed their beat for the same reason as we did: only then is one known to be gone.
-        async with self._engine.begin() as connection:
-            hopeless = await queue.take_back(connection, uuid4(), self._settings.lease)
+    def _lose(self, lost: Sequence[Held]) -> None:
+        """Others do it now, or nobody any more. What has been called is left to find that out when it is stored."""
+        for task in self._tasks:
+            if task.item in lost and task.running and not task.has_called:
+                task.running.cancel()
+
+    async def _follow(self, hopeless: Sequence[Held]) -> None:
         for item in hopeless:
             await self._fail(item, DIED)
         await committed(self._engine, self._tell, ending.settle)
         self._woken.set()
-
-    def _abandon(self, mine: Sequence[Held], held: set[int]) -> None:
-        for item in mine:
-            task = self._tasks.get(item.id)
-            is_lost = item.id not in held and task is not None and task.item.token == item.token
-            if is_lost and task and task.running and not task.has_called:
-                task.running.cancel()

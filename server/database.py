@@ -1,8 +1,10 @@
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 
 import asyncpg
+from sqlalchemy import Connection, event
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker, create_async_engine
 
 from server.postgres import embedded
@@ -81,8 +83,9 @@ def connector(dsn: str) -> Callable[[], Awaitable[asyncpg.Connection]]:
     return connect
 
 
-def write_engine(dsn: str, connections: int = 1) -> AsyncEngine:
-    return create_async_engine(
+def write_engine(dsn: str, connections: int = 1, idle: timedelta | None = None) -> AsyncEngine:
+    """`idle` is how long a transaction may wait for its client before it is given up."""
+    engine = create_async_engine(
         "postgresql+asyncpg://",
         async_creator=connector(dsn),
         pool_size=connections,
@@ -91,6 +94,15 @@ def write_engine(dsn: str, connections: int = 1) -> AsyncEngine:
         # Tables hold JSON as text in its own spelling, which decoding would lose.
         json_deserializer=str,
     )
+    if idle is not None:
+        milliseconds = round(idle.total_seconds() * 1000)
+
+        # For a transaction, not for a session: those are shared behind a pooler.
+        @event.listens_for(engine.sync_engine, "begin")
+        def limit(connection: Connection) -> None:
+            connection.exec_driver_sql(f"SET LOCAL idle_in_transaction_session_timeout = {milliseconds}")
+
+    return engine
 
 
 async def text_order(reads: Reads) -> str | None:

@@ -50,14 +50,18 @@ async def worker(
     dsn: str, files: FileStore, listener: Listener, herald: Herald, settings: Settings
 ) -> AsyncIterator[Worker]:
     """A worker with connections of its own, which hears of work that is announced."""
-    engine, lazily = write_engine(dsn, settings.worker_connections), Lazily(settings.call_timeout)
-    made = Worker(engine, files, lazily.providers, herald.tell, FAILURES, WorkerSettings(settings.worker_concurrency))
+    chosen, lazily = WorkerSettings(settings.worker_concurrency), Lazily(settings.call_timeout)
+    # A worker that is frozen or cut off in a transaction would keep others from the rows that it holds.
+    idle = chosen.lease / 2
+    engine, heart = write_engine(dsn, settings.worker_connections - 1, idle), write_engine(dsn, 1, idle)
+    made = Worker(engine, heart, files, lazily.providers, herald.tell, FAILURES, chosen)
     listener.on(channel(RUNS), made.hear)
     try:
         yield made
     finally:
         await lazily.aclose()
         await engine.dispose()
+        await heart.dispose()
 
 
 async def work(dsn: str, files: FileStore, settings: Settings, stopping: asyncio.Event) -> None:
