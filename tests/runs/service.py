@@ -76,7 +76,7 @@ class Service:
         return answer
 
     async def send(self, data: bytes) -> str:
-        response = await self.client.post("/files", files={"file": ("file", data)})
+        response = await self.client.post("/files", content=data)
         sha256: str = response.json()["sha256"]
         return sha256
 
