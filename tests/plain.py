@@ -19,6 +19,7 @@ from graphql import GraphQLError, GraphQLScalarType, build_schema, get_named_typ
 from sqlalchemy import ARRAY, ColumnElement, FromClause, Select, Text, UnaryExpression, cast, literal, select, true
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlalchemy.sql import operators
+from sqlalchemy.types import TypeEngine
 from strawberry.utils.str_converters import to_camel_case
 
 from engine.execute import Schema
@@ -198,8 +199,9 @@ class Plain:
             value = arguments.get(to_camel_case(name))
             if argument.of is not None and value is not None:
                 keys = [decoded(id_, argument.of) for id_ in ([value] if isinstance(value, str) else value)]
-                typed = [self.typed_key(argument.of, key) for key in keys]
-                value = typed[0] if isinstance(value, str) else literal(typed, ARRAY(Text()))
+                type_ = self.key_type(argument.of)
+                typed = [type_.python_type(key) for key in keys]
+                value = typed[0] if isinstance(value, str) else literal(typed, ARRAY(type_))
             words = next(
                 (each for each in (argument.annotation, *get_args(argument.annotation)) if is_enum(each)), None
             )
@@ -208,12 +210,12 @@ class Plain:
             given[name] = value if isinstance(value, ColumnElement | Enum | bool | None) else literal(value)
         return given
 
-    def typed_key(self, type_name: str, key: str) -> Any:
+    def key_type(self, type_name: str) -> TypeEngine[Any]:
         definition: Any = self.schema.get_type_by_name(type_name)
         backing = backing_of(definition.origin)
         assert backing is not None
         assert isinstance(backing.rows, FromClause)
-        return backing.rows.c[backing.key].type.python_type(key)
+        return backing.rows.c[backing.key].type
 
     async def things(
         self, parent: Thing | None, relation: Relation, backing: Backing, given: Mapping[str, Any]
@@ -320,7 +322,8 @@ class Plain:
         if isinstance(entry, Filter):
             assert thing.source is not None
             ((value,),) = await self.rows(select(entry.expression(thing.source)))
-            return leaf_holds(named(value), asked)
+            is_key = entry.of is not None and value is not None
+            return leaf_holds(encoded(f"{entry.of}:{value}") if is_key else named(value), asked)
         if thing.backing.is_global_id(entry):
             return leaf_holds(encoded(f"{thing.type_name}:{thing.key}"), asked)
         if entry in thing.leaves:
