@@ -132,13 +132,14 @@ QUESTIONS = (
         start={"startedAt": {"lt": "2026-01-10T00:00:00Z"}},
     ),
     page("attempts", "attempts that can be reviewed", "attemptId", where=equal(reviewable=True)),
-    # An Attempt knows its Case alone: this follows the Attempts. The way over the Suite's Cases does not.
+    page("attempts", "attempts of a Suite", "attemptId", where={"case": {"suite": equal(suiteId="suite-50")}}),
     page(
         "attempts",
-        "attempts of a Suite",
+        "attempts of a Suite, newest first",
         "attemptId",
         where={"case": {"suite": equal(suiteId="suite-50")}},
-        most=PAIRS,
+        order="STARTED_AT",
+        direction="DESC",
     ),
     page("attempts", "attempts by name", "attemptId", where=equal(attemptId="attempt-20000-1")),
     page("defects", "defects", "defectId title status assessmentCount"),

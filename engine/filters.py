@@ -6,10 +6,8 @@ from typing import Any
 
 from graphql import GraphQLInputObjectType, GraphQLInputType, get_named_type
 from sqlalchemy import (
-    BinaryExpression,
     ColumnElement,
     FromClause,
-    Table,
     Text,
     and_,
     any_,
@@ -19,13 +17,12 @@ from sqlalchemy import (
     or_,
     true,
 )
-from sqlalchemy.sql import operators
 from sqlalchemy.types import TypeEngine
-from strawberry.utils.str_converters import to_camel_case
 
 from engine.errors import InvalidArgument
-from engine.inputs import filter_entries, target_of
+from engine.inputs import target_of
 from engine.limits import Budget
+from engine.naming import filter_entry, link, names_one, names_rows_of_one
 from engine.paging import bindable
 from engine.rows import Found, bound, related
 from engine.sources import Backing, Filter, Relation, Value, backing_of
@@ -128,7 +125,7 @@ class Where:
         place = (*path, name)
         field_type = get_named_type(type_.fields[name].type)
         assert isinstance(field_type, GraphQLInputObjectType)
-        entry = _entry(backing, name)
+        entry = filter_entry(backing, name)
         if isinstance(entry, Filter):
             return self._leaf(entry.expression(row), field_type, asked, place, of=entry.of)
         field = backing.field(entry)
@@ -178,37 +175,16 @@ class Where:
         condition = self.condition(backing, found.row, type_, asked, path, depth + 1)
         if condition is None:
             return None
-        if (link := _link(found)) is not None and _names_one(backing, asked):
-            ours, theirs = link
-            # The other row is looked up once and first, so that an index on our side finds the rows in their order.
-            return ours == Found(found.row, (condition,)).selecting(theirs).scalar_subquery()
+        if (linked := link(found)) is None:
+            return exists(found.narrowed(condition).selecting(true()))
+        ours, theirs = linked
+        others = Found(found.row, (condition,)).selecting(theirs).scalar_subquery()
+        # What is named is looked up once and first, so that an index on our side finds the rows, and in their order.
+        if names_one(backing, asked):
+            return ours == others
+        if names_rows_of_one(backing, asked):
+            return ours == any_(func.array(others))
         return exists(found.narrowed(condition).selecting(true()))
-
-
-def _link(found: Found) -> tuple[ColumnElement[Any], ColumnElement[Any]] | None:
-    """Our column and theirs, where a relation is nothing but their being equal."""
-    on = found.conditions[0] if len(found.conditions) == 1 else None
-    if not isinstance(on, BinaryExpression) or on.operator is not operators.eq:
-        return None
-    sides = ((on.right, on.left), (on.left, on.right))
-    return next(((ours, theirs) for ours, theirs in sides if theirs in set(found.row.c)), None)
-
-
-def _names_one(backing: Backing, asked: Mapping[str, Any]) -> bool:
-    """Whether no more than one row can be what is asked for: a unique column equals something."""
-    return any(_is_unique(backing, name) and asked[name] and asked[name].get("eq") is not None for name in asked)
-
-
-def _is_unique(backing: Backing, graphql_name: str) -> bool:
-    if graphql_name in ("and", "or", "not") or not isinstance(backing.rows, Table):
-        return False
-    entry = _entry(backing, graphql_name)
-    column = backing.rows.c.get(entry) if isinstance(entry, str) else None
-    return column is not None and (bool(column.unique) or list(backing.rows.primary_key) == [column])
-
-
-def _entry(backing: Backing, graphql_name: str) -> str | Filter:
-    return next(entry for name, entry in filter_entries(backing).items() if to_camel_case(name) == graphql_name)
 
 
 def _is_null(value: ColumnElement[Any], asked: bool | None) -> Condition | None:

@@ -194,7 +194,7 @@ class Book(Node):
     )
 
 
-@backed(reviews, key="slug")
+@backed(reviews, key="slug", filters=("book",))
 class Review(Node):
     slug: str
     stars: int
