@@ -25,6 +25,7 @@ from models.base import CellErrorKind
 from resolvers.forms import integer, storable_text
 from resolvers.model_rules import ModelRules
 from resolvers.prices import Priced, Tokens, cost_of
+from runs import figures
 from runs.calls import BeforeCall, CallFailed, Document, Endpoint, Reply, Sampling, Usage
 from runs.documents import Unreadable, is_attached, labelled, require_attachable, text_of
 from runs.endpoints import Unusable, key_of, model_of, takes_pdf, takes_schema
@@ -75,7 +76,7 @@ class Providers:
             raise CallFailed(CellErrorKind.PROVIDER, error.reason, Usage()) from None
         model = self._model(endpoint, key)
         asking = _Asking(
-            self._policy, model, _messages(content, sampling), _settings(sampling), wanted, key, before_call
+            self._policy, endpoint, model, _messages(content, sampling), _settings(sampling), wanted, key, before_call
         )
         response = await asking.answered()
         return _reply(response, asking.usage(_priced(endpoint), response))
@@ -99,6 +100,7 @@ class _Asking:
     def __init__(
         self,
         policy: CallPolicy,
+        endpoint: Endpoint,
         model: Model,
         messages: list[ModelRequest],
         settings: ModelSettings,
@@ -107,6 +109,7 @@ class _Asking:
         before_call: BeforeCall | None,
     ) -> None:
         self._policy = policy
+        self._seconds = figures.SECONDS.labels(endpoint.provider)
         self._model = model
         self._messages = messages
         self._settings = settings
@@ -160,7 +163,9 @@ class _Asking:
             self._calls -= not failure.sent
             raise _Failed(failure) from error
         finally:
-            self._latency_ms = round((perf_counter() - started) * 1000)
+            seconds = perf_counter() - started
+            self._latency_ms = round(seconds * 1000)
+            self._seconds.observe(seconds)
 
     def _pause(self, state: RetryCallState) -> float:
         """Full jitter, after whatever the provider asked for.

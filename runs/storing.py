@@ -15,6 +15,7 @@ from resolvers.ending import finish
 from resolvers.generating import Generated
 from resolvers.scoring import Scored
 from resolvers.transient import is_refused, is_transient
+from runs import figures
 
 log = structlog.get_logger(__name__)
 
@@ -98,7 +99,8 @@ class Storer:
         run_pk = batch[0].result.item.run_pk
         results: Any = [waiting.result for waiting in batch]
         store: Callable[..., Awaitable[Any]] = generating.store if isinstance(results[0], Generated) else scoring.store
-        await committed(self._engine, self._tell, lambda acting: store(acting, run_pk, results))
+        stored = await committed(self._engine, self._tell, lambda acting: store(acting, run_pk, results))
+        figures.end(results, stored)
         await committed(self._engine, self._tell, lambda acting: finish(acting, [run_pk]))
 
 

@@ -16,6 +16,7 @@ from resolvers import asking, ending, facts, queue, scoring
 from resolvers.asking import FileNamed, Question
 from resolvers.facts import CellFacts, MetricUsed
 from resolvers.queue import Held
+from runs import figures
 from runs.calls import Caller, Document, Usage
 from runs.evaluating import evaluate
 from runs.generating import failed, generate
@@ -165,6 +166,7 @@ class Worker:
             task = _Task(item)
             self._tasks.add(task)
             task.running = asyncio.create_task(self._work(task, loading))
+            figures.hold(task.running)
 
         async def begun() -> None:
             async with self._engine.begin() as connection:
@@ -273,6 +275,7 @@ class Worker:
         """Others do it now, or nobody any more. What has been called is left to find that out when it is stored."""
         for task in self._tasks:
             if task.item in lost and task.running and not task.has_called:
+                figures.LOST_LEASES.inc()
                 task.running.cancel()
 
     async def _follow(self, hopeless: Sequence[Held]) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from prometheus_client import start_http_server
 
 from resolvers.acting import RUNS, channel
+from runs.figures import Counted
 from runs.worker import Worker, WorkerSettings
 from server.beside import running
 from server.changes import Herald
@@ -33,12 +34,12 @@ class Lazily:
         self._lock = asyncio.Lock()
         self._providers: Providers | None = None
 
-    async def providers(self) -> "Providers":
+    async def providers(self) -> Counted:
         async with self._lock:
             if self._providers is None:
                 module = await asyncio.to_thread(importlib.import_module, "runs.providers")
                 self._providers = module.Providers(module.CallPolicy(timeout=self._timeout))
-            return self._providers
+            return Counted(self._providers)
 
     async def aclose(self) -> None:
         if self._providers is not None:
