@@ -15,8 +15,9 @@ from server.settings import Settings
 # Timestamps are shown as the session writes them.
 SERVER_SETTINGS = {"timezone": "UTC", "application_name": "assay"}
 
-# A URL that says nothing sensible is a ValueError of asyncpg's own.
-UNREACHABLE = (OSError, asyncpg.PostgresError, asyncpg.InterfaceError)
+# A URL that says nothing sensible is a ValueError of asyncpg's own, and a connection that breaks off at a bad moment
+# confuses its client.
+UNREACHABLE = (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError)
 
 
 class DatabaseUnavailable(Refusal):

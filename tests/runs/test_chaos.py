@@ -81,7 +81,10 @@ async def aftermath() -> AsyncIterator[Aftermath]:
         provider.on(contains=WRONG, behaviour="400", delay_ms=300)
         inputs = [f"{WRONG if number % 20 == 0 else 'Question'} {number}" for number in range(ROWS)]
         model = {"apiKeyVariable": KEY, "maxConcurrency": 12}
-        async with service(dsn, directory, worker=False) as asking, working(dsn, directory, WORKERS) as workers:
+        async with (
+            service(dsn, directory, worker=False) as asking,
+            working(dsn, directory, WORKERS, worker_concurrency="6") as workers,
+        ):
             bench = await made(asking, provider, tracks=TRACKS, inputs=inputs, model=model)
             run = await bench.start(generation={"trackIds": bench.tracks, "scope": "ALL"})
             await strike(provider, workers, directory)
