@@ -20,6 +20,7 @@ from server.files import FileStore, file_store
 from server.listening import Listener
 from server.logs import configure_logs
 from server.migrations import migrate
+from server.refusal import Fault, Refusal
 from server.settings import Settings
 
 if TYPE_CHECKING:
@@ -79,10 +80,21 @@ async def work(dsn: str, files: FileStore, settings: Settings, stopping: asyncio
     await engine.dispose()
 
 
+def show_figures(host: str, port: int) -> None:
+    try:
+        server, _ = start_http_server(port, addr=host)
+    except OSError as error:
+        place = f"{host}:{port}"
+        raise Refusal(
+            Fault(place, "ADDRESS_UNAVAILABLE", f"{error.strerror}; choose another --metrics-port")
+        ) from error
+    print(f"Figures: http://{host}:{server.server_port}/metrics", flush=True)
+
+
 def work_until_stopped(settings: Settings, metrics_port: int | None = None) -> None:
     configure_logs(settings)
     if metrics_port is not None:
-        start_http_server(metrics_port, addr=settings.host)
+        show_figures(settings.host, metrics_port)
     # Ended like the server is: through every `finally`, also while we start.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with suppress(KeyboardInterrupt), database_url(settings) as dsn:

@@ -4,7 +4,9 @@ import typer
 
 from server.commands import app
 
-Port = Annotated[int | None, typer.Option("--metrics-port", help="Serve Prometheus figures on this port.")]
+Port = Annotated[
+    int | None, typer.Option("--metrics-port", help="Serve Prometheus figures on this port; 0 takes any free one.")
+]
 
 
 @app.command()

@@ -3,12 +3,14 @@
 import asyncio
 import json
 import os
+import socket
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from typer.testing import CliRunner, Result
 
@@ -112,6 +114,28 @@ async def test_a_run_is_started_followed_and_done_by_a_worker_elsewhere(bench: B
     assert (await plan(bench, run))["status"] == "SUCCEEDED"
     assert lines[-1] == "SUCCEEDED 4/4: succeeded 4, captured 2, cost 0.000032"
     assert [cell["output"] for cell in await bench.cells()] == ["one answers: What is 1?", "one answers: What is 2?"]
+
+
+async def test_a_worker_shows_its_figures_where_it_says() -> None:
+    process = await spawn("worker", "--metrics-port", "0")
+    assert process.stdout is not None
+    address = (await process.stdout.readline()).decode().strip().removeprefix("Figures: ")
+
+    async with httpx.AsyncClient() as client:
+        figures = (await client.get(address)).text
+    process.terminate()
+    await process.communicate()
+
+    assert "assay_run_items_held 0.0" in figures
+
+
+async def test_a_worker_whose_port_is_taken_says_so() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        process = await spawn("worker", "--metrics-port", str(taken.getsockname()[1]))
+        _, err = await process.communicate()
+
+    assert b": ADDRESS_UNAVAILABLE: " in err
+    assert process.returncode == 1
 
 
 async def test_what_is_generated_is_what_has_no_answer_on_every_track(bench: Bench) -> None:
