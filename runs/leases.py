@@ -47,10 +47,9 @@ class Leases:
     async def _renew(self, mine: Sequence[Held], lose: Callable[[Sequence[Held]], None]) -> None:
         async with self._engine.begin() as connection:
             held = await queue.renew(connection, mine, self._lease)
-        now = asyncio.get_running_loop().time()
-        if now - self._renewed_at > self._lease.total_seconds():
-            self._renewing_since = now
-        self._renewed_at = now
+        if not self._was_renewed_lately():
+            self._renewing_since = _now()
+        self._renewed_at = _now()
         lose([item for item in mine if item.id not in held])
 
     async def take_back_always(self, engine: AsyncEngine, follow: Callable[[Sequence[Held]], Awaitable[None]]) -> None:
@@ -64,8 +63,16 @@ class Leases:
 
     def _is_in_touch(self) -> bool:
         """Where this worker could not renew, others could not either, and first have the time to."""
-        return self._renewed_at - self._renewing_since >= self._pause
+        return self._was_renewed_lately() and self._renewed_at - self._renewing_since >= self._pause
+
+    def _was_renewed_lately(self) -> bool:
+        """So lately that the leases of others cannot have run out since for the same reason."""
+        return _now() - self._renewed_at < self._lease.total_seconds() - self._pause
 
     async def _take_back(self, engine: AsyncEngine) -> Sequence[Held]:
         async with engine.begin() as connection:
             return await queue.take_back(connection, uuid4(), self._lease)
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
