@@ -18,7 +18,7 @@ PAGES = [PROJECT / "README.md", *sorted((PROJECT / "docs").glob("*.md"))]
 FENCED = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)#:]+)\)")
 # Pages whose blocks follow one another: see test_docs_steps.
-STEPS = {"benchmarks.md", "metrics.md"}
+STEPS = {"benchmarks.md", "metrics.md", "runs.md"}
 ROW = re.compile(r"^\| `(\w+)` \| (?:`(.*?)`)?", re.MULTILINE)
 VOCABULARIES = [
     base.GroundTruthStatus,

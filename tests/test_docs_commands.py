@@ -7,6 +7,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -14,15 +15,14 @@ from typer.testing import CliRunner, Result
 
 from server.commands import load
 from server.demo import ROOT
-from tests.databases import execute
+from tests.provider import Provider
+from tests.runs.service import made, service
 
 PROJECT = Path(__file__).parents[1]
 PAGES = [PROJECT / "README.md", *sorted((PROJECT / "docs").glob("*.md"))]
 CALL = re.compile(r"^\.venv/bin/assay (.*)$", re.MULTILINE)
 CALLS = [call for page in PAGES for call in CALL.findall(page.read_text())]
-BENCHMARK = """
-INSERT INTO benchmarks (name, kind, auto_capture, version) VALUES ('Support answers', 'CONVERSATION', true, 1)
-"""
+SERVICES = ("serve", "worker")
 LEGACY = [
     {
         "event": "run_started",
@@ -63,13 +63,18 @@ def environment(database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.fixture
-async def benchmark(database: str) -> None:
-    """The one that the pages name."""
-    await execute(database, BENCHMARK)
+async def benchmark(database: str, tmp_path: Path, provider: Provider) -> AsyncIterator[None]:
+    """The one that the pages name, with what they name of it, and a worker for its runs."""
+    async with service(database, tmp_path / "data") as working:
+        bench = await made(
+            working, provider, name="Support answers", tracks=("brief", "thorough"), inputs=("Parking?",)
+        )
+        await bench.set_metrics(await bench.add_metric("Words", "TOKEN_F1"))
+        yield
 
 
 def serve(arguments: list[str]) -> str:
-    """Serves until it says that it is ready."""
+    """Serves, or works, until it says that it is ready."""
     program = str(Path(sys.executable).with_name("assay"))
     with subprocess.Popen([program, *arguments], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -87,16 +92,16 @@ async def run(call: str) -> Result:
 @pytest.mark.usefixtures("environment", "benchmark")
 async def test_every_command_of_the_pages_does_what_it_says(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tree)
-    results = {call: await run(call) for call in CALLS if not call.startswith("serve")}
+    results = {call: await run(call) for call in CALLS if not call.startswith(SERVICES)}
     failed = {call: f"{result.output}{result.exception!r}" for call, result in results.items() if result.exit_code}
     assert failed == {}
 
 
 @pytest.mark.usefixtures("environment")
-@pytest.mark.parametrize("call", [call for call in CALLS if call.startswith("serve")])
+@pytest.mark.parametrize("call", [call for call in CALLS if call.startswith(SERVICES)])
 def test_every_service_of_the_pages_starts(tree: Path, call: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tree)
-    assert "GraphiQL" in serve(shlex.split(call))
+    assert serve(shlex.split(call)).startswith(("GraphiQL: ", "Working."))
 
 
 def test_there_are_commands() -> None:
