@@ -22,20 +22,26 @@ SENT = ("csv", "text")
 # What the pages' models answer, by their names and what they are asked; any other question is answered somehow.
 ANSWERS: tuple[tuple[str, str, Any], ...] = (
     ("gpt-small", "When are you open?", "From nine to five."),
-    ("claude-large", "When are you open?", "Monday to Friday, 9:00 to 17:00."),
+    ("claude-large", "When are you open?", "On weekdays, 9:00 to 17:00."),
     ("gpt-small", "How long does a refund take?", "Five working days."),
     ("claude-large", "How long does a refund take?", "It takes five working days."),
     ("gpt-small", "Is there parking?", "Yes, behind the house."),
-    ("claude-large", "Is there parking?", "Yes, there are ten places behind the house."),
+    ("claude-large", "Is there parking?", "Yes, ten places behind the house."),
     ("gpt-small", "I lost my umbrella.", "Please call 030 1234."),
-    ("claude-large", "I lost my umbrella.", "Please call us at 030 1234."),
+    ("claude-large", "I lost my umbrella.", "Please call 030 1234."),
     ("gpt-small", "Read the invoice.", {"number": "17", "total": 129.0, "due": "2026-11-03", "items": ["paper"]}),
+    (
+        "claude-large",
+        "Read the invoice.",
+        {"number": "0017", "total": 129.0, "due": "2026-11-30", "items": ["paper", "pens"]},
+    ),
     ("gpt-large", "How well does that help?", {"score": 4, "polite": True, "why": "It answers the question."}),
 )
 
 
 PLAYED = """
-UPDATE models SET input_price = 1, output_price = 2, base_url = CASE provider WHEN 'openai' THEN 'ROOT/v1' ELSE 'ROOT' END
+UPDATE models
+SET input_price = 1, output_price = 2, base_url = CASE provider WHEN 'openai' THEN 'ROOT/v1' ELSE 'ROOT' END
 WHERE base_url IS NULL
 """
 
