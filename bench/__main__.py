@@ -1,4 +1,4 @@
-"""`python -m bench [rates] [import] [rows] [sets] [size]`: measures all of it, or the parts that are named."""
+"""`python -m bench [rates] [import] [rows] [sets] [runs] [size]`: measures all of it, or the parts that are named."""
 
 import asyncio
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from bench import importing, rates, rows, sets, size
+from bench import importing, rates, rows, runs, sets, size
 from bench.databases import connection, database, postgres, working_directory
 from bench.large import SMALL, fill, fill_table
 from bench.load import CONNECTIONS, GENERATOR
@@ -20,6 +20,7 @@ class Part(StrEnum):
     IMPORT = "import"
     ROWS = "rows"
     SETS = "sets"
+    RUNS = "runs"
     SIZE = "size"
 
 
@@ -51,6 +52,11 @@ def measure_sets(dsn: str) -> bool:
     return report(asyncio.run(sets.compare(dsn)))
 
 
+def measure_runs(dsn: str, directory: Path) -> bool:
+    print(f"Cells of runs: a model that answers in 200 ms, {runs.AT_ONCE} at once, median of {runs.ROUNDS}", flush=True)
+    return report(asyncio.run(runs.compare(dsn, directory)))
+
+
 def measure_size(dsn: str, plans: Path | None) -> bool:
     print("1,000 agents, 20,000 defects, 1,000,000 assessments: the statements of the service", flush=True)
     return size.report(asyncio.run(size.explanations(dsn)), plans)
@@ -69,6 +75,7 @@ def main(
             Part.IMPORT: lambda: measure_import(dsn, directory),
             Part.ROWS: lambda: measure_rows(dsn, directory),
             Part.SETS: lambda: measure_sets(dsn),
+            Part.RUNS: lambda: measure_runs(dsn, directory),
             Part.SIZE: lambda: measure_size(dsn, plans),
         }
         held = [measures[part]() for part in parts or list(Part)]

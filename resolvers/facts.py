@@ -1,7 +1,7 @@
 """What scores are computed from: metrics as they are now, and cells with their ground truth as they stood together."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -62,7 +62,7 @@ class CellFacts:
     expected_revision: int
 
 
-async def used_metrics(connection: AsyncConnection, metric_pks: Sequence[int]) -> dict[int, MetricUsed]:
+async def used_metrics(connection: AsyncConnection, metric_pks: Collection[int]) -> dict[int, MetricUsed]:
     """By key; those that were deleted are missing."""
     found = (await connection.execute(select(metrics).where(among(metrics.c.id, metric_pks)))).all()
     judges = [row.judge_model_pk for row in found if row.judge_model_pk is not None]

@@ -60,8 +60,9 @@ async def store(acting: Acting, run_pk: int, generated: Sequence[Generated]) -> 
     await _continue(acting, ground, sound, kept)
     spent = sum((each.answer.cost for each in sound if each.answer.cost is not None), Decimal(0))
     await charge(acting, ground.run, spent, sum(each.unpriced_calls for each in sound))
-    rows = sorted({each.item.row_pk for each in sound})
-    await wake_waiting(acting, and_(items.c.run_pk == run_pk, among(items.c.row_pk, rows)))
+    if any(each.item.metric_pks for each in sound):
+        rows = sorted({each.item.row_pk for each in sound})
+        await wake_waiting(acting, and_(items.c.run_pk == run_pk, among(items.c.row_pk, rows)))
     return ground.held
 
 

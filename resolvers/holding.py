@@ -30,17 +30,14 @@ class Ground:
 
 async def hold(acting: Acting, run_pk: int, claimed: Sequence[Held]) -> Ground | None:
     """None where the run went with its benchmark. Rows come before items, as whoever removes rows takes them."""
-    owner = await acting.connection.scalar(select(runs.c.benchmark_pk).where(runs.c.id == run_pk))
-    if owner is None:
-        return None
+    [benchmark_pk] = {item.benchmark_pk for item in claimed}
     try:
-        benchmark = await shared(acting, owner)
+        benchmark = await shared(acting, benchmark_pk)
     except NotFound:
         return None
-    run = (
-        await acting.connection.execute(select(runs).where(runs.c.id == run_pk).with_for_update(key_share=True))
-    ).one()
-    await locked_rows(acting, owner, (item.row_pk for item in claimed))
+    its_run = select(runs).where(runs.c.id == run_pk).with_for_update(key_share=True)
+    run = (await acting.connection.execute(its_run)).one()
+    await locked_rows(acting, benchmark_pk, (item.row_pk for item in claimed))
     mine = sent("mine", {"id": BigInteger(), "token": Uuid()}, [(item.id, item.token) for item in claimed])
     held = (
         select(items.c.id)

@@ -5,7 +5,7 @@ for a model holds the model's row meanwhile, so that two never count the same fr
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import timedelta
 from typing import Any, Final
 from uuid import UUID
@@ -45,7 +45,6 @@ MOST_DEATHS: Final = 3
 MINUTE: Final = 60.0
 # By so much a call may come late without the pace being lost.
 LATE: Final = 0.1
-HELD: Final = ("id", "run_pk", "row_pk", "track_pk", "stage", "model_pk", "metric_pks", "scored_pks", "token")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +52,7 @@ class Held:
     """One stage of an item, held by a token."""
 
     id: int
+    benchmark_pk: int
     run_pk: int
     row_pk: int
     track_pk: int
@@ -61,6 +61,9 @@ class Held:
     metric_pks: Sequence[int]
     scored_pks: Sequence[int]
     token: UUID
+
+
+HELD: Final = tuple(field.name for field in fields(Held))
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +100,7 @@ async def claim(
             status=RunItemStatus.RUNNING,
             started_at=func.coalesce(items.c.started_at, func.clock_timestamp()),
         )
-        .returning(*(items.c[name] for name in HELD))
+        .returning(*_told())
     )
     held = [_held(row) for row in await connection.execute(taking)]
     await _pace(connection, [row for row in waiting if row.requests_per_minute is not None], held)
@@ -234,7 +237,7 @@ async def take_back(connection: AsyncConnection, token: UUID, lease: timedelta) 
             lease_until=case((is_hopeless, func.now() + lease), else_=null()),
             deaths=items.c.deaths + 1,
         )
-        .returning(*(items.c[name] for name in HELD))
+        .returning(*_told())
     )
     return [_held(row) for row in await connection.execute(taken) if row.token is not None]
 
@@ -245,6 +248,11 @@ def _sent(held: Sequence[Held]) -> FromClause:
 
 def _is_held(mine: FromClause) -> ColumnElement[bool]:
     return and_(items.c.id == mine.c.id, items.c.token == mine.c.token)
+
+
+def _told() -> list[ColumnElement[Any]]:
+    benchmark_pk = select(runs.c.benchmark_pk).where(runs.c.id == items.c.run_pk).scalar_subquery()
+    return [benchmark_pk.label(name) if name == "benchmark_pk" else items.c[name] for name in HELD]
 
 
 def _held(row: Row[Any]) -> Held:

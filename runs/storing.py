@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -68,8 +69,15 @@ class Storer:
             await asyncio.sleep(GATHERING)
             while batch := self._waiting.pop(lane, None):
                 await self._stored(batch)
+                if lane not in self._waiting:
+                    await self._finished(lane[1])
         finally:
             del self._storing[lane]
+
+    async def _finished(self, run_pk: int) -> None:
+        """End the run if that was the last of it. Where it fails, whoever looks after runs does it a little later."""
+        with suppress(*self._failures):
+            await committed(self._engine, self._tell, lambda acting: finish(acting, [run_pk]))
 
     async def _stored(self, batch: Sequence[_Waiting]) -> None:
         try:
@@ -101,7 +109,6 @@ class Storer:
         store: Callable[..., Awaitable[Any]] = generating.store if isinstance(results[0], Generated) else scoring.store
         stored = await committed(self._engine, self._tell, lambda acting: store(acting, run_pk, results))
         figures.end(results, stored)
-        await committed(self._engine, self._tell, lambda acting: finish(acting, [run_pk]))
 
 
 def _settle(waiting: _Waiting, error: Exception | None = None) -> None:

@@ -30,7 +30,9 @@ T = TypeVar("T")
 # Nobody waits longer than this for work that was announced to nobody.
 LOOK: Final = 1.0
 # Places that come free together are filled together.
-GATHERING: Final = 0.02
+GATHERING: Final = 0.005
+# A worker that took all places at once would let the others wait, and then wait for all of its calls together.
+MOST_AT_ONCE: Final = 16
 PATIENCE: Final = 6.0
 PAUSE: Final = 0.25
 OWN_FAULT: Final = "Something went wrong here, not at the provider."
@@ -96,6 +98,8 @@ class Worker:
         self._tasks: set[_Task] = set()
         # Of claims that nobody told the end of: items may be held by them.
         self._unheard: set[UUID] = set()
+        # The runs of the claim before.
+        self._begun: set[int] = set()
         self._woken = asyncio.Event()
 
     def hear(self, subject: str) -> None:
@@ -139,7 +143,7 @@ class Worker:
         while True:
             self._woken.clear()
             due_in: float | None = None
-            free = self._settings.concurrency - len(self._tasks)
+            free = min(MOST_AT_ONCE, self._settings.concurrency - sum(not task.has_called for task in self._tasks))
             try:
                 due_in = await self._claim(free) if free > 0 else None
             except self._failures:
@@ -158,6 +162,9 @@ class Worker:
         self._unheard.discard(token)
         if claimed.held:
             await self._begin(claimed.held)
+        if len(claimed.held) == free:
+            # There may be more.
+            self._woken.set()
         return claimed.due_in
 
     async def _begin(self, held: Sequence[Held]) -> None:
@@ -168,14 +175,19 @@ class Worker:
             task.running = asyncio.create_task(self._work(task, loading))
             figures.hold(task.running)
 
-        async def begun() -> None:
-            async with self._engine.begin() as connection:
-                await queue.begin(connection, sorted({item.run_pk for item in held}))
-
-        await self._persistently(begun)
+        await self._say_begun({item.run_pk for item in held})
         if any(item.model_pk is not None for item in held):
             # Places in a model's pace that were taken meanwhile would all be used at once.
             await self._caller()
+
+    async def _say_begun(self, runs: set[int]) -> None:
+        async def begun() -> None:
+            async with self._engine.begin() as connection:
+                await queue.begin(connection, sorted(runs))
+
+        if not runs <= self._begun:
+            await self._persistently(begun)
+        self._begun = runs
 
     async def _load(self, held: Sequence[Held]) -> _Loaded:
         return await self._persistently(lambda: self._read(held))
@@ -183,11 +195,12 @@ class Worker:
     async def _read(self, held: Sequence[Held]) -> _Loaded:
         asked = [item for item in held if item.stage == RunStage.GENERATE]
         scored = [item for item in held if item.stage == RunStage.EVALUATE]
+        metric_pks = {pk for item in scored for pk in item.metric_pks}
         async with self._engine.connect() as connection:
             return _Loaded(
                 await asking.questions(connection, asked) if asked else {},
                 await facts.cell_facts(connection, scored) if scored else {},
-                await facts.used_metrics(connection, sorted({pk for item in scored for pk in item.metric_pks})),
+                await facts.used_metrics(connection, metric_pks) if metric_pks else {},
                 await asking.files_of(connection, scored) if any(item.model_pk for item in scored) else {},
             )
 

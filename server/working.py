@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
+import uvloop
 from prometheus_client import start_http_server
 
 from resolvers.acting import RUNS, channel
@@ -98,7 +99,7 @@ def work_until_stopped(settings: Settings, metrics_port: int | None = None) -> N
     # Ended like the server is: through every `finally`, also while we start.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with suppress(KeyboardInterrupt), database_url(settings) as dsn:
-        asyncio.run(_worked(dsn, settings))
+        uvloop.run(_worked(dsn, settings))
 
 
 async def _worked(dsn: str, settings: Settings) -> None:
