@@ -18,7 +18,9 @@ from runs.calls import BeforeCall, Caller, CallFailed, Document, Endpoint, Reply
 
 STAGES = Counter("assay_run_stages", "Stages of items that this process ended.", ["stage", "outcome"])
 HELD = Gauge("assay_run_items_held", "Items that this process is at.")
-LOST_LEASES = Counter("assay_run_lost_leases", "Items that were taken from this process while it was at them.")
+LOST_LEASES = Counter(
+    "assay_run_lost_leases", "Items that others took, or nobody does any more, while this process was at them."
+)
 QUESTIONS = Counter("assay_model_questions", "What models were asked, repetitions aside.", ["provider", "outcome"])
 CALLS = Counter("assay_model_calls", "Requests sent to models.", ["provider"])
 UNPRICED = Counter("assay_model_unpriced_calls", "Calls of which the cost is not known.", ["provider"])

@@ -280,6 +280,7 @@ class Worker:
             self._tell,
             lambda acting: scoring.give_up(acting, item.run_pk, [item], CellErrorKind.INTERNAL, message),
         )
+        figures.STAGES.labels(item.stage, figures.FAILED).inc()
 
     def _held(self) -> list[Held]:
         return [task.item for task in self._tasks]
