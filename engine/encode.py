@@ -91,7 +91,7 @@ def leaf(type_: GraphQLOutputType, value: ColumnElement[Any]) -> ColumnElement[A
 def encoded(text: ColumnElement[Any], *, short: bool = False) -> ColumnElement[Any]:
     """Base64 in one line."""
     written = func.encode(func.convert_to(text, constant("UTF8")), constant("base64"))
-    return written if short else func.translate(written, constant("\n"), constant(""))
+    return written if short else func.replace(written, constant("\n"), constant(""))
 
 
 def decoded(text: str) -> str:

@@ -10,7 +10,7 @@ LEFT OUTER JOIN (
   ) AS anon_2 JOIN books AS books_1 ON books_1.id = anon_2.key
   UNION ALL SELECT anon_3.place AS place,
   json_build_object(
-    'id', translate(encode(convert_to('Review:' || CAST(reviews_1.slug AS TEXT), 'UTF8'), 'base64'), '\n', '')
+    'id', replace(encode(convert_to('Review:' || CAST(reviews_1.slug AS TEXT), 'UTF8'), 'base64'), '\n', '')
   ) AS made
   FROM (
     SELECT unnest($4::TEXT[]) AS key, unnest($5::INTEGER[]) AS place

@@ -4,7 +4,7 @@ SELECT json_build_object(
     json_agg(
       json_build_object(
         'cursor',
-        translate(
+        replace(
           encode(
             convert_to(
               CAST(
@@ -46,7 +46,7 @@ SELECT json_build_object(
     ),
     'startCursor',
     max(
-      translate(
+      replace(
         encode(
           convert_to(
             CAST(
@@ -64,7 +64,7 @@ SELECT json_build_object(
     ) FILTER (WHERE anon_2.place_in_page = 1 AND anon_2.place_in_page <= $6::INTEGER),
     'endCursor',
     max(
-      translate(
+      replace(
         encode(
           convert_to(
             CAST(
