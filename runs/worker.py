@@ -13,9 +13,11 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from models.base import CellErrorKind, RunStage
 from resolvers import asking, ending, facts, queue, scoring
+from resolvers.acting import Acting
 from resolvers.asking import FileNamed, Question
 from resolvers.facts import CellFacts, MetricUsed
 from resolvers.queue import Held
+from resolvers.transient import is_refused
 from runs import figures
 from runs.calls import Caller, Document, Usage
 from runs.evaluating import evaluate
@@ -33,7 +35,9 @@ LOOK: Final = 1.0
 GATHERING: Final = 0.005
 # A worker that took all places at once would let the others wait, and then wait for all of its calls together.
 MOST_AT_ONCE: Final = 16
+# Who is asked to stop has ten seconds in all, and leaves what a database that is away does not take back.
 PATIENCE: Final = 6.0
+PARTING: Final = 2.0
 PAUSE: Final = 0.25
 OWN_FAULT: Final = "Something went wrong here, not at the provider."
 DIED: Final = f"Its worker died {queue.MOST_DEATHS} times."
@@ -129,8 +133,9 @@ class Worker:
             task.cancel()
         await asyncio.gather(*running, return_exceptions=True)
         with suppress(*self._failures):
-            await committed(self._engine, self._tell, lambda acting: queue.release(acting.connection, left))
-            await self._let_go()
+            async with asyncio.timeout(PARTING):
+                await committed(self._engine, self._tell, lambda acting: queue.release(acting.connection, left))
+                await self._let_go()
 
     async def _let_go(self) -> None:
         """Give back what was claimed without a word of it."""
@@ -143,7 +148,7 @@ class Worker:
         while True:
             self._woken.clear()
             due_in: float | None = None
-            free = min(MOST_AT_ONCE, self._settings.concurrency - sum(not task.has_called for task in self._tasks))
+            free = self._free()
             try:
                 due_in = await self._claim(free) if free > 0 else None
             except self._failures:
@@ -152,6 +157,11 @@ class Worker:
                 async with asyncio.timeout(min(LOOK, due_in or LOOK)):
                     await self._woken.wait()
             await asyncio.sleep(GATHERING if len(self._tasks) > 1 else 0)
+
+    def _free(self) -> int:
+        """What waits to be stored leaves its place, but not for more than as much again: it is paid for already."""
+        places, calling = self._settings.concurrency, sum(not task.has_called for task in self._tasks)
+        return min(MOST_AT_ONCE, places - calling, 2 * places - len(self._tasks))
 
     async def _claim(self, free: int) -> float | None:
         await self._let_go()
@@ -267,7 +277,9 @@ class Worker:
         while True:
             try:
                 return await work()
-            except self._failures:
+            except self._failures as error:
+                if is_refused(error):
+                    raise
                 log.warning("database_awaited", exc_info=True)
                 await asyncio.sleep(PAUSE)
 
@@ -275,11 +287,11 @@ class Worker:
         if item.stage == RunStage.GENERATE:
             await self._storer.store(failed(item, CellErrorKind.INTERNAL, message, Usage()))
             return
-        await committed(
-            self._engine,
-            self._tell,
-            lambda acting: scoring.give_up(acting, item.run_pk, [item], CellErrorKind.INTERNAL, message),
-        )
+
+        async def give_up(acting: Acting) -> None:
+            await scoring.give_up(acting, item.run_pk, [item], CellErrorKind.INTERNAL, message)
+
+        await self._persistently(lambda: committed(self._engine, self._tell, give_up))
         figures.STAGES.labels(item.stage, figures.FAILED).inc()
 
     def _held(self) -> list[Held]:
