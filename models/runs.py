@@ -240,8 +240,10 @@ class RunItem(SQLModel, table=True):
             postgresql_where=text("stage = 'GENERATE' AND " + ACTIVE),
         ),
         Index(
+            # In the order of runs first: else the key itself would give the order, past all that has ended.
             "run_items_queue_idx",
             "model_pk",
+            "run_pk",
             "id",
             postgresql_where=text("token IS NULL AND stage <> 'WAIT' AND " + ACTIVE),
         ),

@@ -1,5 +1,6 @@
 """What calls cost: by the model's own prices, else by published ones, else nobody knows."""
 
+import re
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -62,4 +63,11 @@ def _published(model: Priced, tokens: Tokens) -> tuple[Decimal, Decimal] | None:
     except (LookupError, ValueError):
         # The model is not listed, or its provider's counts contradict each other.
         return None
+    if model.base_url is not None and not _is_at(found.provider.api_pattern, model.base_url):
+        return None
     return found.input_price, found.output_price
+
+
+def _is_at(place: str, url: str) -> bool:
+    """Whether an address is in that place, and not merely spelled like it as far as the pattern goes."""
+    return re.fullmatch(f"(?:{place})(?:[:/?#].*)?", url) is not None

@@ -2,23 +2,14 @@
 
 from typing import Any
 
-from sqlalchemy import ARRAY, ColumnElement, Double, FromClause, Select, Text, case, cast, func, literal, or_, select
+from sqlalchemy import ARRAY, ColumnElement, Double, FromClause, Select, Text, case, cast, func, select
 
 from models import Metric, Run, RunItem, RunMetric, RunTrack, Track
 from models.base import RunItemStatus, RunStage, RunStatus, table
+from resolvers.ending import is_active
 
 runs, run_items, run_tracks, run_metrics = table(Run), table(RunItem), table(RunTrack), table(RunMetric)
 tracks, metrics = table(Track), table(Metric)
-
-
-def is_active(item: FromClause) -> ColumnElement[bool]:
-    """Whether an item has not ended, in the words of the indexes that hold active ones alone."""
-    status = cast(item.c.status, Text)
-    return or_(*(status == _word(each) for each in (RunItemStatus.QUEUED, RunItemStatus.RUNNING)))
-
-
-def _word(word: str) -> ColumnElement[str]:
-    return literal(str(word), Text(), literal_execute=True)
 
 
 def pending_of(cell: FromClause) -> Select[Any]:
@@ -26,7 +17,7 @@ def pending_of(cell: FromClause) -> Select[Any]:
     item = run_items.alias("pending_item")
     return (
         select(item)
-        .where(item.c.row_pk == cell.c.row_pk, item.c.track_pk == cell.c.track_pk, is_active(item))
+        .where(item.c.row_pk == cell.c.row_pk, item.c.track_pk == cell.c.track_pk, is_active(item.c.status))
         .order_by(item.c.stage != RunStage.GENERATE, item.c.id)
         .limit(1)
     )

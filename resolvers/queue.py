@@ -162,7 +162,7 @@ def _oldest(which: ColumnElement[bool]) -> Select[Any]:
         select(items.c.id)
         .join(runs, runs.c.id == items.c.run_pk)
         .where(which, _is_free(), affordable)
-        .order_by(items.c.id)
+        .order_by(items.c.run_pk, items.c.id)
     )
 
 

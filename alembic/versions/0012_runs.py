@@ -339,7 +339,7 @@ def upgrade() -> None:
     op.create_index(
         "run_items_queue_idx",
         "run_items",
-        ["model_pk", "id"],
+        ["model_pk", "run_pk", "id"],
         unique=False,
         postgresql_where=sa.text("token IS NULL AND stage <> 'WAIT' AND status IN ('QUEUED', 'RUNNING')"),
     )

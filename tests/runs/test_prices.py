@@ -52,6 +52,7 @@ def test_published_prices_know_cached_input() -> None:
         priced(model_name="unheard-of", input_price=Decimal(1)),
         priced(base_url="http://127.0.0.1:8000/v1"),
         priced(base_url="https://models.example/v1"),
+        priced(base_url="https://api.openai.com.models.example/v1"),
     ],
 )
 def test_no_price_is_guessed(model: Priced) -> None:
