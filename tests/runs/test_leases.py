@@ -216,6 +216,18 @@ async def test_a_worker_that_is_asked_to_stop_gives_back_what_takes_too_long(
     assert await value(database, DEATHS) == [0, 0, 0]
 
 
+async def test_a_worker_that_is_asked_to_stop_does_not_wait_for_a_database_that_is_away(
+    asking: Service, provider: Provider, database: str, tmp_path: Path
+) -> None:
+    bench = await table(asking, provider)
+    provider.on(delay_ms=1000)
+    async with working(database, tmp_path) as workers:
+        await start(bench)
+        await asked(provider, 1)
+        async with away(database):
+            assert await workers.all[0].stop(POLITE) == 0
+
+
 async def test_no_living_worker_loses_its_lease_while_the_database_is_away(
     asking: Service, provider: Provider, database: str, tmp_path: Path
 ) -> None:

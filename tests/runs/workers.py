@@ -9,7 +9,6 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from time import time
 
 from tests.server.processes import stream
 
@@ -23,7 +22,8 @@ PATIENCE = 60
 class Process:
     name: str
     process: subprocess.Popen[str]
-    killed_at: float | None = None
+    was_killed: bool = False
+    was_frozen: bool = False
 
     @property
     def key(self) -> str:
@@ -31,16 +31,17 @@ class Process:
         return f"Bearer {self.name}"
 
     @property
-    def is_alive(self) -> bool:
-        return self.process.poll() is None
+    def was_lost(self) -> bool:
+        return self.was_killed or self.was_frozen
 
     def kill(self) -> None:
         self.process.kill()
         self.process.wait(PATIENCE)
-        self.killed_at = time()
+        self.was_killed = True
 
     def freeze(self) -> None:
         self.process.send_signal(signal.SIGSTOP)
+        self.was_frozen = True
 
     def wake(self) -> None:
         self.process.send_signal(signal.SIGCONT)
@@ -61,8 +62,8 @@ class Workers:
     all: list[Process] = field(default_factory=list)
 
     @property
-    def alive(self) -> list[Process]:
-        return [worker for worker in self.all if worker.is_alive]
+    def sound(self) -> list[Process]:
+        return [worker for worker in self.all if worker.process.poll() is None and not worker.was_frozen]
 
     def by_key(self, key: str) -> Process:
         return next(worker for worker in self.all if worker.key == key)
