@@ -4,22 +4,27 @@ A worker holds an item by a token. In flight to a model is what is held with it,
 for a model holds the model's row meanwhile, so that two never count the same free place.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from datetime import timedelta
 from typing import Any, Final
 from uuid import UUID
 
 from sqlalchemy import (
+    ARRAY,
+    CTE,
     BigInteger,
     ColumnElement,
+    Double,
     FromClause,
     Integer,
     Row,
     Select,
+    Update,
     Uuid,
     and_,
     case,
+    cast,
     exists,
     func,
     lateral,
@@ -74,24 +79,16 @@ class Claimed:
     due_in: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class _Room:
-    """How many more items a model can take now, and how many calls of its pace are due."""
-
-    model_pk: int
-    free: int
-    due_in: float | None
-
-
 async def claim(
     connection: AsyncConnection, token: UUID, free: int, *, called: Sequence[Held], lease: timedelta
 ) -> Claimed:
-    """Take up to `free` items. Those of `called` are held and do not call their model any more."""
-    waiting = await _waiting_models(connection)
-    in_flight = await _in_flight(connection, [row.id for row in waiting], called) if waiting else {}
-    rooms = [_room(row, in_flight.get(row.id, 0), free) for row in waiting]
-    picked = _picked([room for room in rooms if room.free], free)
-    taking = (
+    """Take up to `free` items. Those of `called` are held and do not call their model any more.
+
+    It is one statement: a lock on a model's row that waited for its client would keep all other workers waiting.
+    """
+    room = _rooms(free, called)
+    picked = _picked(room, free)
+    taken = (
         update(items)
         .where(items.c.id == picked.c.id)
         .values(
@@ -101,59 +98,53 @@ async def claim(
             started_at=func.coalesce(items.c.started_at, func.clock_timestamp()),
         )
         .returning(*_told())
+        .cte("taken")
     )
-    held = [_held(row) for row in await connection.execute(taking)]
-    await _pace(connection, [row for row in waiting if row.requests_per_minute is not None], held)
-    return Claimed(
-        sorted(held, key=lambda item: item.id), min((room.due_in for room in rooms if room.due_in), default=None)
-    )
+    due = select(func.min(room.c.due_in).label("due_in")).subquery("due")
+    found = select(due.c.due_in, *taken.c).select_from(due.outerjoin(taken, true())).add_cte(_paced(picked))
+    told = (await connection.execute(found)).all()
+    held = sorted((_held(row) for row in told if row.id is not None), key=lambda item: item.id)
+    return Claimed(held, told[0].due_in)
 
 
-async def _waiting_models(connection: AsyncConnection) -> Sequence[Row[Any]]:
-    """Models that items wait for, held so that nobody else claims for them."""
+def _rooms(free: int, called: Sequence[Held]) -> CTE:
+    """How many more items each model can take now that items wait for, and in how many seconds the next is due.
+
+    The models are held, so that nobody else claims for them, and only then counted.
+    """
     has_items = exists(select(items.c.id).where(items.c.model_pk == models.c.id, _is_free()))
-    late = func.extract("epoch", func.clock_timestamp() - models.c.paced_until)
-    wanted = select(models.c.id, models.c.max_concurrency, models.c.requests_per_minute, late.label("late"))
-    found = wanted.where(has_items).order_by(models.c.id).with_for_update(key_share=True)
-    return (await connection.execute(found)).all()
+    waiting = select(models).where(has_items).order_by(models.c.id).with_for_update(key_share=True).cte("waiting")
+    ids, tokens = literal([item.id for item in called], ARRAY(BigInteger)), [item.token for item in called]
+    in_flight = func.calls_in_flight(waiting.c.id, ids, literal(tokens, ARRAY(Uuid())))
+    places = func.greatest(0, func.least(free, waiting.c.max_concurrency - in_flight))
+    interval = MINUTE / cast(waiting.c.requests_per_minute, Double)
+    late = func.extract("epoch", func.clock_timestamp() - waiting.c.paced_until)
+    is_unpaced, behind = waiting.c.requests_per_minute.is_(None), func.least(func.coalesce(late, LATE), LATE)
+    due_calls = case((behind < 0, 0), else_=cast(func.floor(behind / interval), Integer) + 1)
+    return select(
+        waiting.c.id.label("model_pk"),
+        case((is_unpaced, places), else_=func.least(places, due_calls)).label("places"),
+        case((is_unpaced, null()), (behind < 0, -behind), else_=interval).label("due_in"),
+    ).cte("room")
 
 
-async def _in_flight(
-    connection: AsyncConnection, model_pks: Sequence[int], called: Sequence[Held]
-) -> Mapping[int, int]:
-    """By the token as well: an item whose call is over may be held again by now, for another call."""
-    over = _sent(called)
-    is_over = exists(select(over.c.id).where(_is_held(over)))
-    count = (
-        select(items.c.model_pk, func.count())
-        .where(items.c.token.is_not(None), among(items.c.model_pk, model_pks), ~is_over)
-        .group_by(items.c.model_pk)
-    )
-    return {row[0]: row[1] for row in await connection.execute(count)}
-
-
-def _room(model: Row[Any], in_flight: int, free: int) -> _Room:
-    places = max(0, min(free, model.max_concurrency - in_flight))
-    if model.requests_per_minute is None:
-        return _Room(model.id, places, None)
-    interval = MINUTE / model.requests_per_minute
-    late = LATE if model.late is None else min(float(model.late), LATE)
-    if late < 0:
-        return _Room(model.id, 0, -late)
-    return _Room(model.id, min(places, int(late / interval) + 1), interval)
-
-
-def _picked(rooms: Sequence[_Room], free: int) -> FromClause:
+def _picked(room: CTE, free: int) -> CTE:
     """The oldest items that there is room for, and those that call no model."""
-    room = sent("room", {"model_pk": BigInteger(), "places": Integer()}, [(each.model_pk, each.free) for each in rooms])
     calling = lateral(
         _oldest(items.c.model_pk == room.c.model_pk).limit(room.c.places).with_for_update(of=items, skip_locked=True)
     )
     silent = _oldest(items.c.model_pk.is_(None)).limit(free).with_for_update(of=items, skip_locked=True)
     each = union_all(
-        select(calling.c.id).select_from(room.join(calling, true())), select(silent.subquery("silent").c.id)
+        select(calling.c.id, room.c.model_pk).select_from(room.join(calling, true())),
+        select(silent.subquery("silent").c.id, null()),
     ).subquery("each")
-    return select(each.c.id).order_by(each.c.id).limit(free).cte("picked")
+    return select(each.c.id, each.c.model_pk).order_by(each.c.id).limit(free).cte("picked")
+
+
+def _paced(picked: CTE) -> CTE:
+    """The pace of each model, moved by what was picked for it."""
+    calls = select(picked.c.model_pk, func.count().label("calls")).group_by(picked.c.model_pk).subquery("calls")
+    return _moved(calls.c.calls).where(models.c.id == calls.c.model_pk).cte("paced")
 
 
 def _oldest(which: ColumnElement[bool]) -> Select[Any]:
@@ -170,27 +161,21 @@ def _is_free() -> ColumnElement[bool]:
     return and_(items.c.token.is_(None), items.c.stage != constant(RunStage.WAIT), is_active(items.c.status))
 
 
-async def _pace(connection: AsyncConnection, paced: Sequence[Row[Any]], held: Sequence[Held]) -> None:
-    for model in paced:
-        calls = sum(item.model_pk == model.id for item in held)
-        if calls:
-            await connection.execute(_moved(model.id, calls))
-
-
-def _moved(model_pk: int, calls: int) -> Any:
-    """The pace of a model, moved by so many calls."""
-    interval = func.make_interval(0, 0, 0, 0, 0, 0, MINUTE * calls / models.c.requests_per_minute)
+def _moved(calls: ColumnElement[int]) -> Update:
+    """The pace of models that have one, moved by so many calls."""
+    interval = func.make_interval(0, 0, 0, 0, 0, 0, MINUTE * calls / cast(models.c.requests_per_minute, Double))
     behind = func.clock_timestamp() - timedelta(seconds=LATE)
     return (
         update(models)
-        .where(models.c.id == model_pk, models.c.requests_per_minute.is_not(None))
+        .where(models.c.requests_per_minute.is_not(None))
         .values(paced_until=func.greatest(models.c.paced_until, behind) + interval)
     )
 
 
 async def pace(connection: AsyncConnection, model_pk: int) -> float:
     """Take the model's next place in its pace, and say in how many seconds it comes."""
-    moved = _moved(model_pk, 1).returning(models.c.paced_until, models.c.requests_per_minute, func.clock_timestamp())
+    moved = _moved(literal(1)).where(models.c.id == model_pk)
+    moved = moved.returning(models.c.paced_until, models.c.requests_per_minute, func.clock_timestamp())
     row = (await connection.execute(moved)).one_or_none()
     if row is None:
         return 0.0

@@ -92,6 +92,8 @@ class Worker:
         settings: WorkerSettings | None = None,
     ) -> None:
         self._engine = engine
+        # For what is one statement.
+        self._single = engine.execution_options(isolation_level="AUTOCOMMIT")
         self._files = files
         self._caller = caller
         self._tell = tell
@@ -166,7 +168,7 @@ class Worker:
     async def _claim(self, free: int) -> float | None:
         await self._let_go()
         called, token = [task.item for task in self._tasks if task.has_called], uuid4()
-        async with self._engine.begin() as connection:
+        async with self._single.connect() as connection:
             self._unheard.add(token)
             claimed = await queue.claim(connection, token, free, called=called, lease=self._settings.lease)
         self._unheard.discard(token)
@@ -206,7 +208,7 @@ class Worker:
         asked = [item for item in held if item.stage == RunStage.GENERATE]
         scored = [item for item in held if item.stage == RunStage.EVALUATE]
         metric_pks = {pk for item in scored for pk in item.metric_pks}
-        async with self._engine.connect() as connection:
+        async with self._single.connect() as connection:
             return _Loaded(
                 await asking.questions(connection, asked) if asked else {},
                 await facts.cell_facts(connection, scored) if scored else {},

@@ -101,7 +101,8 @@ def write_engine(dsn: str, connections: int = 1, idle: timedelta | None = None) 
         # For a transaction, not for a session: those are shared behind a pooler.
         @event.listens_for(engine.sync_engine, "begin")
         def limit(connection: Connection) -> None:
-            connection.exec_driver_sql(f"SET LOCAL idle_in_transaction_session_timeout = {milliseconds}")
+            if connection.get_execution_options().get("isolation_level") != "AUTOCOMMIT":
+                connection.exec_driver_sql(f"SET LOCAL idle_in_transaction_session_timeout = {milliseconds}")
 
     return engine
 

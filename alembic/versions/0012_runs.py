@@ -29,6 +29,18 @@ END $$
 # Of scores that go nothing is left to be told but their cell.
 TRANSITIONS = {"insert": ("NEW", "SCORE"), "update": ("NEW", "SCORE"), "delete": ("OLD", "CELL")}
 
+# How many calls of a model are under way, but for items that are held and call it no longer. It looks anew whenever it
+# is called: within the statement that locks the model's row, it sees what was committed while that waited for the lock.
+IN_FLIGHT = """
+CREATE FUNCTION calls_in_flight(called_model bigint, over_ids bigint[], over_tokens uuid[]) RETURNS bigint
+LANGUAGE sql VOLATILE AS $$
+    SELECT count(*) FROM run_items item
+    WHERE token IS NOT NULL AND model_pk = called_model AND NOT EXISTS (
+        SELECT FROM unnest(over_ids, over_tokens) AS done (id, token) WHERE done.id = item.id AND done.token = item.token
+    )
+$$
+"""
+
 # By function: its body, and when it runs.
 TRIGGERS = {
     "drop_scores_of_failed_cell": (
@@ -456,6 +468,7 @@ def upgrade() -> None:
     )
     op.create_foreign_key(op.f("cells_run_pk_fkey"), "cells", "runs", ["run_pk"], ["id"], ondelete="SET NULL")
     op.add_column("models", sa.Column("paced_until", sa.DateTime(timezone=True), nullable=True))
+    op.execute(IN_FLIGHT)
     tell_of([*TOLD, "SCORE"])
     for event, (transition, kind) in TRANSITIONS.items():
         op.execute(NOTE.format(event=event, most=MOST, kind=kind))
@@ -476,6 +489,7 @@ def tell_of(kinds: list[str]) -> None:
 
 
 def downgrade() -> None:
+    op.execute("DROP FUNCTION calls_in_flight")
     for name in TRIGGERS:
         op.execute(f"DROP FUNCTION {name}() CASCADE")
     for event in TRANSITIONS:
