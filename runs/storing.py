@@ -27,6 +27,7 @@ Lane = tuple[type[Result], int]
 
 GATHERING: Final = 0.01
 PAUSE: Final = 0.25
+GRACE: Final = 1.0
 TRIES: Final = 5
 ACTOR: Final = "system"
 
@@ -59,7 +60,10 @@ class Storer:
         await waiting.stored
 
     async def aclose(self) -> None:
+        """What is stored already has its run ended, if that was the last of it."""
         tasks = list(self._storing.values())
+        if tasks:
+            await asyncio.wait(tasks, timeout=GRACE)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
