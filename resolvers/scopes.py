@@ -102,12 +102,14 @@ def _is_missing(cell: FromClause, metric: FromClause) -> ColumnElement[bool]:
     """Some variable was never scored: there is none, it failed, or what it was skipped for is there by now."""
     variable = variables.alias("wanted_variable")
     is_there = exists(
-        select(scores.c.id).where(
+        select(scores.c.id)
+        .where(
             _at(cell, metric),
             scores.c.variable == variable.c.name,
             scores.c.status != ScoreStatus.FAILED,
             not_(and_(scores.c.status == ScoreStatus.SKIPPED, is_stale(scores))),
-        ).correlate_except(scores)
+        )
+        .correlate_except(scores)
     )
     return exists(select(variable.c.name).where(variable.c.metric_pk == metric.c.metric_pk, not_(is_there)))
 

@@ -14,10 +14,10 @@ from structlog.testing import capture_logs
 from websockets.asyncio.client import ClientConnection
 
 from server.app import create_app
+from server.beside import always
 from server.database import connector, write_engine
 from server.door import Door
 from server.listening import Listener
-from server.beside import always
 from server.settings import Settings
 from tests.live import serving
 from tests.tokens import ask, bearing, client_of, granted, socket_to
@@ -285,7 +285,7 @@ async def test_a_request_that_cannot_be_examined_is_told_to_come_again(database:
 
 
 async def test_what_stands_beside_the_requests_is_put_up_again_when_it_falls(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("server.services.PAUSE", 0)
+    monkeypatch.setattr("server.beside.PAUSE", 0)
     runs = 0
     stands = asyncio.Event()
 
