@@ -9,6 +9,7 @@ from typing import Any
 import asyncpg
 import pytest
 
+from resolvers.ending import finish
 from runs.worker import DIED, WorkerSettings
 from tests.databases import execute, name_of, named
 from tests.provider import Provider
@@ -250,7 +251,7 @@ async def test_no_lease_is_lost_while_a_result_waits_for_its_table(
     asking: Service, provider: Provider, database: str, tmp_path: Path
 ) -> None:
     bench = await table(asking, provider)
-    async with working(database, tmp_path, worker_connections="2"):
+    async with working(database, tmp_path, 2, worker_connections="2"):
         async with stuck(bench, provider, database, LOCK_BENCHMARK) as run:
             await asyncio.sleep(PAST_LEASE)
         await bench.ended(run)
@@ -259,17 +260,24 @@ async def test_no_lease_is_lost_while_a_result_waits_for_its_table(
     assert len(provider.asked()) == 1
 
 
-async def test_a_lease_lasts_as_long_as_its_judge_takes(
-    asking: Service, provider: Provider, database: str, tmp_path: Path
+async def test_an_item_that_is_judged_before_its_answer_is_done_with_keeps_its_lease(
+    database: str, provider: Provider, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bench = await table(asking, provider, rows=20, maxConcurrency=64)
-    judge = {"judgeModelId": bench.models[0], "judgePrompt": "Judge {agent_response}"}
-    variables = [{"name": "good", "type": "BOOLEAN"}]
-    await bench.set_metrics(await bench.add_metric("judge", "LLM_JUDGE", variables=variables, **judge))
-    provider.on(contains="Judge ", delay_ms=1000 * PAST_LEASE)
-    async with working(database, tmp_path):
+    """The answer is stored, and the item claimed for its judge, while the task of the answer still has to end."""
+
+    async def late(*given: Any) -> Any:
+        await asyncio.sleep(1)
+        return await finish(*given)
+
+    monkeypatch.setattr("runs.storing.finish", late)
+    provider.on(contains="Judge ", delay_ms=1000 * (PAST_LEASE + 2))
+    async with service(database, tmp_path) as running:
+        bench = await table(running, provider, apiKeyVariable=None)
+        judge = {"judgeModelId": bench.models[0], "judgePrompt": "Judge {agent_response}"}
+        variables = [{"name": "good", "type": "BOOLEAN"}]
+        await bench.set_metrics(await bench.add_metric("judge", "LLM_JUDGE", variables=variables, **judge))
         done = await bench.ended(await start(bench))
 
-    assert done["progress"]["succeeded"] == 20
-    assert len([call for call in provider.asked() if "Judge " in call.prompt]) == 20
-    assert await value(database, DEATHS) == [0] * 20
+    assert done["progress"]["succeeded"] == 1
+    assert len(provider.asked()) == 2
+    assert await value(database, DEATHS) == [0]

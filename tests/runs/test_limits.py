@@ -118,7 +118,7 @@ async def test_nothing_starts_once_the_cost_has_reached_its_limit(
     three: Service, provider: Provider, database: str
 ) -> None:
     bench = await table(three, provider, 60, maxConcurrency=8, **DOLLAR_A_CALL)
-    provider.on(behaviours=[TEN_TOKENS] * 5 + ["slow:1000"] * 55)
+    provider.on(behaviours=[TEN_TOKENS] * 5 + ["slow:200"] * 55)
     run = await bench.start(generation={"trackIds": bench.tracks, "scope": "ALL"}, maxCost="5")
 
     started = await started_when_known(database, 5)
