@@ -22,6 +22,7 @@ from sqlalchemy import (
     null,
     or_,
     select,
+    tuple_,
     update,
 )
 from sqlalchemy.dialects.postgresql import insert
@@ -120,7 +121,10 @@ async def store(acting: Acting, run_pk: int, scored: Sequence[Scored]) -> frozen
 
 
 async def _keep(acting: Acting, sound: Sequence[Scored]) -> None:
-    """A cell that failed meanwhile has no scores, and neither has a variable that is gone."""
+    """A cell that failed meanwhile has no scores, and neither has a variable that is gone.
+
+    Of two that scored a cell at the same time, the one that saw more of what it is made of stays.
+    """
     given = sent("given", SCORE, [_score(each.item, score) for each in sound for score in each.scores])
     its_cell = and_(cells.c.row_pk == given.c.row_pk, cells.c.track_pk == given.c.track_pk)
     has_failed = exists(select(cells.c.row_pk).where(its_cell, cells.c.status == CellStatus.FAILED))
@@ -134,8 +138,16 @@ async def _keep(acting: Acting, sound: Sequence[Scored]) -> None:
     insertion = insert(scores).from_select(list(SCORE), made, include_defaults=False)
     new = {name: insertion.excluded[name] for name in SCORE if name not in KEY}
     await acting.connection.execute(
-        insertion.on_conflict_do_update(index_elements=KEY, set_={**new, "computed_at": func.now()})
+        insertion.on_conflict_do_update(
+            index_elements=KEY,
+            set_={**new, "computed_at": func.now()},
+            where=_made_of(scores.c) <= _made_of(insertion.excluded),
+        )
     )
+
+
+def _made_of(columns: Any) -> ColumnElement[Any]:
+    return tuple_(columns.metric_version, columns.cell_revision, func.coalesce(columns.expected_revision, 0))
 
 
 def _score(item: Held, score: ScoreGiven) -> tuple[Any, ...]:
@@ -185,10 +197,6 @@ async def _continue(acting: Acting, sound: Sequence[Scored]) -> None:
             error_message=case((failed, func.coalesce(done.c.error_message, "No metric could be computed."))),
         )
     )
-    for each in sound:
-        await acting.connection.execute(
-            update(items).where(items.c.id == each.item.id).values(scored_pks=[*each.item.scored_pks, *each.metric_pks])
-        )
 
 
 def _only_failed() -> ColumnElement[bool]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from sqlalchemy import FromClause, Row, Select, and_, insert, select
+from sqlalchemy import FromClause, Row, Select, and_, delete, insert, select
 
 from models import BenchmarkMetric, IdempotencyKey, Run
 from models.base import AgentKind, EvaluationScope, GenerationScope, ReasonCode, RunStage, table
@@ -14,7 +14,7 @@ from resolvers.canonical import digest_text, spelled
 from resolvers.ending import finish, is_active
 from resolvers.errors import Conflict, InvalidInput, NotFound, RunInProgress, Subject
 from resolvers.forms import require_identity
-from resolvers.planned import Plan, items, keep, metrics, models, run_metrics, run_tracks
+from resolvers.planned import Plan, items, keep, metrics, models, run_metrics, run_tracks, runs
 from resolvers.prices import Priced, has_price
 from resolvers.scopes import Chosen, generated, scored
 from resolvers.sql import among, constant
@@ -83,6 +83,7 @@ async def start(acting: Acting, given: RunGiven) -> tuple[int, bool]:
 
 
 async def _known(acting: Acting, given: RunGiven) -> int | None:
+    """The run that was sent with this key; the key of a run that went with its benchmark is free again."""
     assert given.idempotency_key is not None
     require_identity(given.idempotency_key, ("idempotency_key",))
     held = select(answers).where(answers.c.scope == IDEMPOTENCY, answers.c.key == given.idempotency_key)
@@ -90,6 +91,9 @@ async def _known(acting: Acting, given: RunGiven) -> int | None:
     if row is None:
         return None
     run_pk = int(row.answer)
+    if await acting.connection.scalar(select(runs.c.id).where(runs.c.id == run_pk)) is None:
+        await acting.connection.execute(delete(answers).where(answers.c.scope == IDEMPOTENCY, answers.c.key == row.key))
+        return None
     if row.input_sha256 != _digest(given):
         raise Conflict("This idempotency key was sent with another run.", Subject(Run, run_pk))
     return run_pk
@@ -126,10 +130,11 @@ def _require_parts(given: RunGiven) -> None:
         if is_selected and not selects:
             raise _wrong("SELECTED needs rows or cells.", name, "row_ids")
         if selects and not is_selected:
-            raise _wrong(f"Rows and cells are named with the scope SELECTED, not with {part.scope}.", name, "row_ids")
-    generation = given.generation
-    if generation is not None and not generation.track_pks and not (generation.cells and not generation.row_pks):
-        raise _wrong("Name at least one track.", "generation", "track_ids")
+            place = "row_ids" if part.row_pks else "cells"
+            raise _wrong(f"Rows and cells are named with the scope SELECTED, not with {part.scope}.", name, place)
+        has_tracks = part.track_pks is None or bool(part.track_pks)
+        if not has_tracks and not (part.cells and not part.row_pks):
+            raise _wrong("Name at least one track.", name, "track_ids")
     if given.max_cost is not None and not is_money(given.max_cost):
         raise _wrong(f"A limit of cost must be {MONEY}.", "max_cost")
 
@@ -189,21 +194,21 @@ async def _chosen(acting: Acting, benchmark_pk: int, part: GenerationGiven | Eva
     await _require_all(acting, its_rows, row_pks, (name, "row_ids"), "The benchmark has no such row.")
     of_cells = [row_pk for row_pk, _ in cells], [track_pk for _, track_pk in cells]
     its_rows = select(rows.c.id).where(rows.c.benchmark_pk == benchmark_pk, among(rows.c.id, of_cells[0]))
-    await _require_all(acting, its_rows, of_cells[0], (name, "cells"), "The benchmark has no such row.")
+    await _require_all(acting, its_rows, of_cells[0], (name, "cells"), "The benchmark has no such row.", "row_id")
     its_tracks = select(tracks.c.id).where(of_benchmark, among(tracks.c.id, of_cells[1]))
-    await _require_all(acting, its_tracks, of_cells[1], (name, "cells"), "The benchmark has no such track.")
+    await _require_all(acting, its_tracks, of_cells[1], (name, "cells"), "The benchmark has no such track.", "track_id")
     return Chosen(benchmark_pk, track_pks, row_pks, cells)
 
 
 async def _require_all(
-    acting: Acting, found: Select[Any], wanted: Sequence[int], path: tuple[str, ...], message: str
+    acting: Acting, found: Select[Any], wanted: Sequence[int], path: tuple[str, ...], message: str, *within: str
 ) -> None:
     if not wanted:
         return
     known = set((await acting.connection.execute(found)).scalars())
     missing = next((place for place, key in enumerate(wanted) if key not in known), None)
     if missing is not None:
-        raise NotFound(message, (*path, str(missing)))
+        raise NotFound(message, (*path, str(missing), *within))
 
 
 async def _require_idle(acting: Acting, cells: FromClause) -> None:

@@ -139,11 +139,11 @@ async def _ask(
         reply = await caller.call(endpoint, prompt, (), Sampling(SYSTEM), model, before_call=before_call)
     except CallFailed as failure:
         is_reply = failure.kind == CellErrorKind.INVALID_OUTPUT
-        return _Unfit(failure.message, (failure.raw_reply or "") if is_reply else None, failure.usage)
+        return _Unfit(failure.message, _kept(failure.raw_reply or "") if is_reply else None, failure.usage)
     try:
         return read(reply.text, model), reply.usage
     except Misfit as misfit:
-        return _Unfit(misfit.reason, reply.text, reply.usage)
+        return _Unfit(misfit.reason, _kept(reply.text), reply.usage)
 
 
 def _judged(variables: Sequence[Variable], values: Mapping[str, Any], usage: Usage) -> Judged:
@@ -152,9 +152,9 @@ def _judged(variables: Sequence[Variable], values: Mapping[str, Any], usage: Usa
 
 def _failed(variables: Sequence[Variable], unfit: _Unfit) -> Judged:
     outcomes = {variable.name: failed(unfit.reason) for variable in variables}
-    return Judged(outcomes, unfit.usage, unfit.reason, _kept(unfit.raw_reply))
+    return Judged(outcomes, unfit.usage, unfit.reason, unfit.raw_reply)
 
 
-def _kept(reply: str | None) -> str | None:
-    """As it came, but for what a database cannot hold."""
-    return reply and reply.encode(errors="replace").decode().replace("\0", "\ufffd")
+def _kept(reply: str) -> str:
+    """As it came, but for what neither a database nor another request can hold."""
+    return reply.encode(errors="replace").decode().replace("\0", "\ufffd")

@@ -233,7 +233,8 @@ def _priced(endpoint: Endpoint) -> Priced:
 def _reply(response: ModelResponse, usage: Usage) -> Reply:
     text = response.text or ""
     if storable_text(text) is None:
-        raise CallFailed(CellErrorKind.INVALID_OUTPUT, "The answer holds NUL or half of a surrogate pair.", usage)
+        message = "The answer holds NUL or half of a surrogate pair."
+        raise CallFailed(CellErrorKind.INVALID_OUTPUT, message, usage, text)
     if response.finish_reason == "length":
         message = "The answer was truncated: it reached maxOutputTokens, or the model's own limit."
         raise CallFailed(CellErrorKind.INVALID_OUTPUT, message, usage, text)

@@ -122,5 +122,5 @@ def _reason(error: ValidationError) -> str:
 
 
 def _short(name: str) -> str:
-    shown = json.dumps(name, ensure_ascii=False)
+    shown = json.dumps(name, ensure_ascii=False).encode(errors="backslashreplace").decode()
     return shown if len(shown) <= MOST_WORDS else f"{shown[:MOST_WORDS]}…"

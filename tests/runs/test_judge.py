@@ -144,6 +144,11 @@ async def test_what_a_database_cannot_hold_is_replaced_in_the_kept_reply() -> No
     assert found.raw_reply == "a\ufffdb?c"
 
 
+async def test_what_no_request_can_hold_is_replaced_in_the_reply_that_is_shown_again() -> None:
+    _, script = await judged("a\0b\ud800c", VALID)
+    assert "<reply>\na\ufffdb?c\n</reply>" in script.prompts[1]
+
+
 @pytest.mark.parametrize("kind", [CellErrorKind.RATE_LIMITED, CellErrorKind.PROVIDER, CellErrorKind.TIMEOUT])
 async def test_a_call_that_fails_is_not_asked_again(kind: CellErrorKind) -> None:
     found, script = await judged(CallFailed(kind, "It did not answer.", Usage(calls=5)))

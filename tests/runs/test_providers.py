@@ -121,6 +121,14 @@ async def test_a_truncated_answer_fails_and_is_kept_and_paid(provider: Provider)
     assert error.usage.cost == Decimal("0.000004")
 
 
+async def test_an_answer_that_no_database_can_hold_fails_and_is_kept(provider: Provider) -> None:
+    provider.on(content="a\0b")
+
+    error = await failed(endpoint(provider))
+
+    assert (error.kind, error.raw_reply) == (CellErrorKind.INVALID_OUTPUT, "a\0b")
+
+
 @pytest.mark.parametrize(
     ("behaviour", "said"),
     [("refusal", "I cannot help with that."), ("filtered", "its filter held the answer back.")],

@@ -6,6 +6,7 @@ import pytest
 
 from tests.provider import Provider
 from tests.runs.service import Bench
+from tests.waiting import eventually
 
 JUDGE: dict[str, Any] = {
     "judgePrompt": "Rate {agent_response} against {expected_output}.",
@@ -29,6 +30,10 @@ async def edit(bench: Bench, row: int, text: str) -> None:
     expected = (await bench.table())["rows"]["nodes"][row]["expectedOutput"]
     given = {"rowId": bench.rows[row], "expectedRevision": expected["revision"], "text": text}
     await bench.service.act("editExpectedOutput", "expectedOutput { id }", **given)
+
+
+async def has_asked(provider: Provider, model: str, times: int) -> bool:
+    return len(provider.asked(model)) >= times
 
 
 async def test_a_generation_is_scored_by_itself_on_the_metrics_that_are_set(bench: Bench) -> None:
@@ -132,6 +137,27 @@ async def test_a_changed_metric_turns_all_its_scores_stale(bench: Bench, provide
     assert stale == [True, True]
     assert provider.asked() == []
     assert not any(score["stale"] for cell in await bench.cells() for score in cell["scores"])
+
+
+async def test_a_judgement_that_was_long_under_way_does_not_take_the_place_of_a_later_one(
+    bench: Bench, provider: Provider
+) -> None:
+    metric = await with_judge(bench)
+    await bench.generate(tracks=[0])
+    one = {"metricIds": [metric], "trackIds": bench.tracks[:1], "rowIds": bench.rows[:1]}
+    provider.on(model="two", contains="against one", delay_ms=1_500, content='{"good": 0, "polite": false}')
+    asked = len(provider.asked("two"))
+    late = await bench.start(evaluation={"scope": "SELECTED", **one})
+    await eventually(lambda: has_asked(provider, "two", asked + 1))
+    await edit(bench, 0, "corrected")
+    provider.on(model="two", contains="against corrected", content='{"good": 1, "polite": true}')
+    await bench.evaluate("SELECTED", **one)
+
+    ended = await bench.ended(late)
+
+    good = scores((await bench.cells())[0], "judge")["good"]
+    assert ended["status"] == "SUCCEEDED"
+    assert (good["number"], good["stale"]) == (1, False)
 
 
 async def test_a_cell_without_output_or_ground_truth_is_skipped(bench: Bench, provider: Provider) -> None:

@@ -94,6 +94,7 @@ def test_what_the_database_cannot_keep_is_a_fault(text: str) -> None:
     [
         ('{"number": 1, "number": 2}', 'The answer says "number" twice.'),
         ('{"object": {"a": 1, "a": 1}}', 'The answer says "a" twice.'),
+        ('{"\\ud800": 1, "\\ud800": 2}', 'The answer says "\\ud800" twice.'),
         ('{"number": NaN}', "The answer holds NaN, which is no JSON."),
         ('{"number": -Infinity}', "The answer holds -Infinity, which is no JSON."),
         ('{"total": 1}', 'The answer has "total", which was not asked for.'),
