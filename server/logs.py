@@ -41,3 +41,6 @@ def configure_logs(settings: Settings) -> None:
     # They greet at every start; we print the address ourselves.
     for greeter in ("uvicorn.error", "alembic.runtime.migration"):
         logging.getLogger(greeter).setLevel(logging.WARNING)
+    # It tells of every request, and so of every call of a model: for who looks closely.
+    caller = logging.getLogger("httpx2")
+    caller.setLevel(logging.NOTSET if settings.log_level == "debug" else logging.WARNING)
