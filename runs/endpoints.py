@@ -6,15 +6,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import httpx2
-from anthropic import AsyncAnthropic
 from openai import AsyncOpenAI
 from pydantic_ai.models import Model
-from pydantic_ai.models.anthropic import AnthropicModel
-from pydantic_ai.models.google import GoogleModel
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.profiles.openai import OpenAIModelProfile
-from pydantic_ai.providers.anthropic import AnthropicProvider
-from pydantic_ai.providers.google import GoogleProvider
 from pydantic_ai.providers.openai import OpenAIProvider
 from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
 
@@ -84,17 +79,34 @@ def _unions(schema: Mapping[str, Any]) -> int:
 
 
 def model_of(endpoint: Endpoint, key: str, client: httpx2.AsyncClient) -> Model:
-    """Addresses are always given: the libraries would look for others in the environment."""
+    """Each provider's library takes seconds to load, and is loaded with its first model: call this in a thread.
+
+    Addresses are always given: the libraries would look for others in the environment.
+    """
     url = endpoint.base_url or OFFICIAL[endpoint.provider]
     match endpoint.provider:
         case "anthropic":
-            anthropic = AsyncAnthropic(api_key=key, base_url=url, http_client=client, max_retries=0)
-            return AnthropicModel(endpoint.model_name, provider=AnthropicProvider(anthropic_client=anthropic))
+            return _anthropic(endpoint.model_name, url, key, client)
         case "google":
-            google = GoogleProvider(api_key=key, base_url=url, http_client=client)
-            return GoogleModel(endpoint.model_name, provider=google)
+            return _google(endpoint.model_name, url, key, client)
         case _:
             return _openai(endpoint, AsyncOpenAI(api_key=key, base_url=url, http_client=client, max_retries=0))
+
+
+def _anthropic(name: str, url: str, key: str, client: httpx2.AsyncClient) -> Model:
+    from anthropic import AsyncAnthropic
+    from pydantic_ai.models.anthropic import AnthropicModel
+    from pydantic_ai.providers.anthropic import AnthropicProvider
+
+    anthropic = AsyncAnthropic(api_key=key, base_url=url, http_client=client, max_retries=0)
+    return AnthropicModel(name, provider=AnthropicProvider(anthropic_client=anthropic))
+
+
+def _google(name: str, url: str, key: str, client: httpx2.AsyncClient) -> Model:
+    from pydantic_ai.models.google import GoogleModel
+    from pydantic_ai.providers.google import GoogleProvider
+
+    return GoogleModel(name, provider=GoogleProvider(api_key=key, base_url=url, http_client=client))
 
 
 def _openai(endpoint: Endpoint, client: AsyncOpenAI) -> Model:

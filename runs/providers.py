@@ -74,17 +74,17 @@ class Providers:
             content = await _content(prompt, documents, takes_pdf(endpoint))
         except (Unusable, Unreadable) as error:
             raise CallFailed(CellErrorKind.PROVIDER, error.reason, Usage()) from None
-        model = self._model(endpoint, key)
+        model = await self._model(endpoint, key)
         asking = _Asking(
             self._policy, endpoint, model, _messages(content, sampling), _settings(sampling), wanted, key, before_call
         )
         response = await asking.answered()
         return _reply(response, asking.usage(_priced(endpoint), response))
 
-    def _model(self, endpoint: Endpoint, key: str) -> Model:
+    async def _model(self, endpoint: Endpoint, key: str) -> Model:
         place = (endpoint.provider, endpoint.model_name, endpoint.base_url, key)
         if place not in self._models:
-            self._models[place] = model_of(endpoint, key, self._client)
+            self._models[place] = await asyncio.to_thread(model_of, endpoint, key, self._client)
         return self._models[place]
 
 
