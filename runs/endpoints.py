@@ -38,14 +38,14 @@ def key_of(endpoint: Endpoint, rules: ModelRules) -> str:
     variable = endpoint.api_key_variable
     if variable is None:
         if endpoint.base_url is None:
-            raise Unusable("The model names no variable that holds its key.")
+            raise Unusable("The model names no variable that holds its key: set its apiKeyVariable.")
         return NO_KEY
     fault = rules.fault_of_key_variable(variable)
     if fault:
         raise Unusable(f"{variable}: {fault}")
     key = os.environ.get(variable, "").strip()
     if not key:
-        raise Unusable(f"The variable {variable}, which holds the key, is not set.")
+        raise Unusable(f"The variable {variable}, which holds the key, is not set where the worker runs.")
     if not (key.isascii() and key.isprintable()):
         raise Unusable(f"The variable {variable} holds nothing that could be a key.")
     return key

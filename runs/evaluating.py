@@ -22,7 +22,7 @@ Documents = Callable[[], Awaitable[Sequence[Document]]]
 
 
 async def evaluate(
-    caller: Caller,
+    caller: Callable[[], Awaitable[Caller]],
     item: Held,
     facts: CellFacts,
     metrics: Mapping[int, MetricUsed],
@@ -35,7 +35,7 @@ async def evaluate(
     if item.model_pk is None:
         scores, usage, error = await asyncio.to_thread(_measured, now, facts), Usage(), None
     else:
-        scores, usage, error = await _judged(caller, now, facts, documents, before_call)
+        scores, usage, error = await _judged(await caller(), now, facts, documents, before_call)
     models = [metric.judge_pk for metric in later]
     return Scored(
         item,

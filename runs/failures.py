@@ -24,7 +24,11 @@ LONGEST_QUOTE = 300
 
 E = TypeVar("E", bound=BaseException)
 
+# What the libraries raise for an answer that lacks what they take for granted.
+MISREAD = (LookupError, AttributeError, TypeError, ValueError, AssertionError, RecursionError)
+
 _KEYLIKE = re.compile(r"\b(?:sk|pk|gsk|xai|AIza)[-_A-Za-z0-9*]{6,}")
+_CREDENTIALS = re.compile(r"(?<=://)[^\s/@]+(?=@)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +54,7 @@ def failure_of(error: Exception, key: str, timeout: float) -> Failure | None:
     if caused_by(error, httpx2.ConnectTimeout):
         message = f"The provider cannot be reached within {CONNECT_SECONDS:g} seconds."
         return Failure(CellErrorKind.TIMEOUT, message, repeats=True)
-    if caused_by(error, json.JSONDecodeError) or isinstance(error, UnexpectedModelBehavior):
+    if caused_by(error, json.JSONDecodeError) or isinstance(error, (UnexpectedModelBehavior, *MISREAD)):
         message = "The provider's answer has not the form of its protocol."
         return Failure(CellErrorKind.PROVIDER, message, answered=True)
     match error:
@@ -63,7 +67,7 @@ def failure_of(error: Exception, key: str, timeout: float) -> Failure | None:
         case ModelAPIError():
             return _of_answer(error, key)
         case UserError():
-            return Failure(CellErrorKind.PROVIDER, _clean(f"The model takes no such request: {error}", key), sent=False)
+            return Failure(CellErrorKind.PROVIDER, clean(f"The model takes no such request: {error}", key), sent=False)
     return None
 
 
@@ -108,7 +112,7 @@ def _of_answer(error: ModelAPIError, key: str) -> Failure:
 
 def _quoting(said: str, error: ModelAPIError, key: str) -> str:
     quote = _words_of(error.body)
-    return _clean(f"{said}: {quote}" if quote else f"{said}.", key)
+    return clean(f"{said}: {quote}" if quote else f"{said}.", key)
 
 
 def _words_of(body: Any) -> str | None:
@@ -120,7 +124,9 @@ def _words_of(body: Any) -> str | None:
     return words if isinstance(words, str) else None
 
 
-def _clean(message: str, key: str) -> str:
+def clean(message: str, key: str) -> str:
+    """A provider's words without what they may give away."""
     shown = message.replace(key, "…") if key else message
-    shown = " ".join(_KEYLIKE.sub("…", shown).replace("\0", "").split())
+    shown = _CREDENTIALS.sub("…", _KEYLIKE.sub("…", shown))
+    shown = " ".join(shown.replace("\0", "").split())
     return shown.encode(errors="replace").decode()[:LONGEST_QUOTE]

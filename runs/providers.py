@@ -7,11 +7,13 @@ from time import perf_counter
 
 from pydantic import BaseModel
 from pydantic_ai.direct import model_request
+from pydantic_ai.exceptions import UnexpectedModelBehavior
 from pydantic_ai.messages import (
     BinaryContent,
     ModelRequest,
     ModelResponse,
     SystemPromptPart,
+    TextPart,
     UserContent,
     UserPromptPart,
 )
@@ -29,7 +31,7 @@ from runs import figures
 from runs.calls import BeforeCall, CallFailed, Document, Endpoint, Reply, Sampling, Usage
 from runs.documents import Unreadable, is_attached, labelled, require_attachable, text_of
 from runs.endpoints import Unusable, key_of, model_of, takes_pdf, takes_schema
-from runs.failures import Failure, failure_of
+from runs.failures import Failure, clean, failure_of
 from runs.network import LARGEST_ANSWER, client
 
 
@@ -79,7 +81,7 @@ class Providers:
             self._policy, endpoint, model, _messages(content, sampling), _settings(sampling), wanted, key, before_call
         )
         response = await asking.answered()
-        return _reply(response, asking.usage(_priced(endpoint), response))
+        return _reply(response, asking.usage(_priced(endpoint), response), key)
 
     async def _model(self, endpoint: Endpoint, key: str) -> Model:
         place = (endpoint.provider, endpoint.model_name, endpoint.base_url, key)
@@ -150,12 +152,14 @@ class _Asking:
         self._calls += 1
         try:
             async with asyncio.timeout(self._policy.timeout):
-                return await model_request(
+                response = await model_request(
                     self._model,
                     self._messages,
                     model_settings=self._settings,
                     model_request_parameters=self._parameters,
                 )
+            _require_text(response)
+            return response
         except Exception as error:
             failure = failure_of(error, self._key, self._policy.timeout)
             if failure is None:
@@ -176,6 +180,12 @@ class _Asking:
         error = state.outcome.exception() if state.outcome else None
         asked = error.failure.retry_after if isinstance(error, _Failed) else None
         return jitter + min(asked or 0.0, self._policy.longest_retry_after)
+
+
+def _require_text(response: ModelResponse) -> None:
+    """Not every library looks at what its provider sends as text."""
+    if not all(isinstance(part.content, str) for part in response.parts if isinstance(part, TextPart)):
+        raise UnexpectedModelBehavior("a text that is none")
 
 
 def _is_counted(usage: RequestUsage) -> bool:
@@ -230,7 +240,7 @@ def _priced(endpoint: Endpoint) -> Priced:
     )
 
 
-def _reply(response: ModelResponse, usage: Usage) -> Reply:
+def _reply(response: ModelResponse, usage: Usage, key: str) -> Reply:
     text = response.text or ""
     if storable_text(text) is None:
         message = "The answer holds NUL or half of a surrogate pair."
@@ -240,5 +250,6 @@ def _reply(response: ModelResponse, usage: Usage) -> Reply:
         raise CallFailed(CellErrorKind.INVALID_OUTPUT, message, usage, text)
     if response.finish_reason == "content_filter":
         refusal = (response.provider_details or {}).get("refusal") or "its filter held the answer back."
-        raise CallFailed(CellErrorKind.PROVIDER, f"The provider refused to answer: {refusal}", usage, text or None)
+        message = clean(f"The provider refused to answer: {refusal}", key)
+        raise CallFailed(CellErrorKind.PROVIDER, message, usage, text or None)
     return Reply(text, usage)

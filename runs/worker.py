@@ -1,21 +1,19 @@
 """A worker: claims items of runs, asks models, computes scores, and stores what comes of it under the items' tokens."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import timedelta
-from typing import Final, Protocol, TypeVar
+from typing import Final, TypeVar
 from uuid import UUID, uuid4
 
 import structlog
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from models.base import CellErrorKind, RunStage
-from resolvers import asking, ending, facts, queue, scoring
+from resolvers import ending, queue, scoring
 from resolvers.acting import Acting
-from resolvers.asking import FileNamed, Question
-from resolvers.facts import CellFacts, MetricUsed
 from resolvers.queue import Held
 from resolvers.transient import is_refused
 from runs import figures
@@ -23,6 +21,7 @@ from runs.calls import Caller, Document, Usage
 from runs.evaluating import evaluate
 from runs.generating import failed, generate
 from runs.leases import Leases
+from runs.loading import FileLost, Files, Loaded, documents_of, load
 from runs.storing import Storer, committed
 
 log = structlog.get_logger(__name__)
@@ -43,14 +42,6 @@ OWN_FAULT: Final = "Something went wrong here, not at the provider."
 DIED: Final = f"Its worker died {queue.MOST_DEATHS} times."
 
 
-class Files(Protocol):
-    async def read(self, sha256: str) -> bytes: ...
-
-
-class FileLost(Exception):
-    """A row's file is not to be had; the message is its name."""
-
-
 @dataclass(frozen=True, slots=True)
 class WorkerSettings:
     """`lease` is how long a worker that says nothing is taken for alive."""
@@ -66,16 +57,6 @@ class _Task:
     item: Held
     running: asyncio.Task[None] | None = None
     has_called: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class _Loaded:
-    """What the items of one claim need."""
-
-    questions: Mapping[int, Question] = field(default_factory=dict)
-    facts: Mapping[int, CellFacts] = field(default_factory=dict)
-    metrics: Mapping[int, MetricUsed] = field(default_factory=dict)
-    files: Mapping[int, Sequence[FileNamed]] = field(default_factory=dict)
 
 
 class Worker:
@@ -201,22 +182,14 @@ class Worker:
             await self._persistently(begun)
         self._begun = runs
 
-    async def _load(self, held: Sequence[Held]) -> _Loaded:
-        return await self._persistently(lambda: self._read(held))
+    async def _load(self, held: Sequence[Held]) -> Loaded:
+        async def loaded() -> Loaded:
+            async with self._single.connect() as connection:
+                return await load(connection, held)
 
-    async def _read(self, held: Sequence[Held]) -> _Loaded:
-        asked = [item for item in held if item.stage == RunStage.GENERATE]
-        scored = [item for item in held if item.stage == RunStage.EVALUATE]
-        metric_pks = {pk for item in scored for pk in item.metric_pks}
-        async with self._single.connect() as connection:
-            return _Loaded(
-                await asking.questions(connection, asked) if asked else {},
-                await facts.cell_facts(connection, scored) if scored else {},
-                await facts.used_metrics(connection, metric_pks) if metric_pks else {},
-                await asking.files_of(connection, scored) if any(item.model_pk for item in scored) else {},
-            )
+        return await self._persistently(loaded)
 
-    async def _work(self, task: _Task, loading: asyncio.Task[_Loaded]) -> None:
+    async def _work(self, task: _Task, loading: asyncio.Task[Loaded]) -> None:
         try:
             loaded = await asyncio.shield(loading)
             step = self._generate if task.item.stage == RunStage.GENERATE else self._evaluate
@@ -231,38 +204,28 @@ class Worker:
             self._tasks.discard(task)
             self._woken.set()
 
-    async def _generate(self, task: _Task, loaded: _Loaded) -> None:
+    async def _generate(self, task: _Task, loaded: Loaded) -> None:
         item, question = task.item, loaded.questions.get(task.item.id)
         if question is None:
             return
-        documents = await self._documents(question.files)
+        documents = await documents_of(self._files, question.files)
         generated = await generate(await self._caller(), item, question, documents, self._pacing(item))
         task.has_called = True
         self._woken.set()
         await self._storer.store(generated)
 
-    async def _evaluate(self, task: _Task, loaded: _Loaded) -> None:
+    async def _evaluate(self, task: _Task, loaded: Loaded) -> None:
         item, cell = task.item, loaded.facts.get(task.item.id)
         if cell is None:
             return
 
         async def documents() -> Sequence[Document]:
-            return await self._documents(loaded.files.get(item.id, ()))
+            return await documents_of(self._files, loaded.files.get(item.id, ()))
 
-        caller = await self._caller()
-        scored = await evaluate(caller, item, cell, loaded.metrics, documents, self._pacing(item))
+        scored = await evaluate(self._caller, item, cell, loaded.metrics, documents, self._pacing(item))
         task.has_called = True
         self._woken.set()
         await self._storer.store(scored)
-
-    async def _documents(self, files: Iterable[FileNamed]) -> list[Document]:
-        return [Document(file.name, file.media_type, await self._bytes(file)) for file in files]
-
-    async def _bytes(self, file: FileNamed) -> bytes:
-        try:
-            return await self._files.read(file.sha256)
-        except Exception as error:
-            raise FileLost(file.name) from error
 
     def _pacing(self, item: Held) -> Callable[[], Awaitable[None]]:
         async def paced() -> float:

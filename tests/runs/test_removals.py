@@ -1,6 +1,5 @@
 """Runs whose rows, tracks, metrics or table go while they run: they end, and what remains is done."""
 
-
 import asyncpg
 
 from tests.databases import execute
