@@ -6,13 +6,13 @@ from dataclasses import asdict, dataclass, field, fields
 from decimal import Decimal
 from typing import Any, Final, Protocol
 
-from sqlalchemy import exists, select, true
+from sqlalchemy import exists, func, select, true
 from sqlalchemy.ext.asyncio import AsyncConnection
 from strawberry.utils.str_converters import to_camel_case
 
 from engine.encode import read_global_id
 from engine.errors import InvalidArgument
-from models.base import RunStatus
+from models.base import RunItemStatus, RunStatus
 from resolvers import ending
 from resolvers.acting import Acting, announce
 from resolvers.ending import items, runs
@@ -25,6 +25,7 @@ PAUSE: Final = 0.25
 # Longer than a worker that is there takes to find what was announced to nobody.
 PATIENCE: Final = 3.0
 LONGEST_KEY: Final = 18
+MOST_REASONS: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +88,7 @@ UNTAKEN = "Nobody takes the items up. Does a worker run (assay serve, or assay w
 
 
 async def follow(connection: AsyncConnection, run_pk: int, shown: Shown) -> Look:
-    """Show each change until the run has ended."""
+    """Show each change until the run has ended, and then why items of it failed."""
     seen, quiet, hints = await look_at(connection, run_pk), 0.0, Hints(shown)
     shown.show(seen)
     while not seen.has_ended:
@@ -104,7 +105,24 @@ async def follow(connection: AsyncConnection, run_pk: int, shown: Shown) -> Look
         quiet = quiet + PAUSE if look.is_idle else 0.0
         if quiet > PATIENCE:
             hints.hint(UNTAKEN)
+    if seen.progress.failed:
+        for reason in await reasons(connection, run_pk):
+            shown.hint(reason)
     return seen
+
+
+async def reasons(connection: AsyncConnection, run_pk: int) -> list[str]:
+    """The commonest ones of the items that failed, each with their number."""
+    count, kind, message = func.count(), items.c.error_kind, items.c.error_message
+    found = (
+        select(count, kind, message)
+        .where(items.c.run_pk == run_pk, items.c.status == RunItemStatus.FAILED)
+        .group_by(kind, message)
+        .order_by(count.desc(), kind, message)
+        .limit(MOST_REASONS)
+    )
+    async with connection.begin():
+        return [f"{count} failed, {kind}: {message}" for count, kind, message in await connection.execute(found)]
 
 
 async def look_at(connection: AsyncConnection, run_pk: int) -> Look:

@@ -246,6 +246,19 @@ async def test_a_run_of_which_nothing_succeeded_ends_the_command_with_1(busy: Be
     assert told.endswith(": RUN_FAILED: No item succeeded: failed 4.")
 
 
+async def test_who_follows_is_told_why_items_failed_the_commonest_reason_first(busy: Bench) -> None:
+    busy.provider.on(behaviour="400")
+    busy.provider.on(model="one", contains="What is 1?", behaviour="401")
+
+    result = await assay("run", "start", "table", "--watch")
+
+    told = [line for line in result.stderr.splitlines() if " failed, " in line]
+    assert told == [
+        "3 failed, PROVIDER: The provider answered with status 400: Told to answer 400.",
+        "1 failed, PROVIDER: The provider refused the key (status 401).",
+    ]
+
+
 async def test_a_terminal_sees_a_bar(busy: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "120")
