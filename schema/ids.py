@@ -13,5 +13,5 @@ def key_of(type_: type, id_: str, path: tuple[str, ...]) -> int:
     type_name, key = read_global_id(id_, ("input", *map(to_camel_case, path)))
     name = definition_of(type_).name
     if type_name != name or not key.isdecimal() or len(key) > LONGEST_KEY:
-        raise NotFound(f"This is not the id of a row of type {name}.", path)
+        raise NotFound(f"This is not the id of anything of type {name}.", path)
     return int(key)

@@ -172,13 +172,16 @@ async def test_the_key_is_read_from_the_variable_that_the_model_names(
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"api_key_variable": "UNSET_KEY"}, "The variable UNSET_KEY, which holds the key, is not set."),
+        (
+            {"api_key_variable": "UNSET_KEY"},
+            "The variable UNSET_KEY, which holds the key, is not set where the worker runs.",
+        ),
         ({"api_key_variable": "ODD_KEY"}, "The variable ODD_KEY holds nothing that could be a key."),
         (
             {"api_key_variable": "ASSAY_HOST"},
             "ASSAY_HOST: Variables of Assay itself hold no keys of models.",
         ),
-        ({"base_url": None}, "The model names no variable that holds its key."),
+        ({"base_url": None}, "The model names no variable that holds its key: set its apiKeyVariable."),
         ({"base_url": "http://169.254.169.254"}, "Link-local and metadata addresses cannot be called."),
     ],
 )
