@@ -9,21 +9,30 @@ from resolvers import catalog
 from schema.acting import Request, mutation
 from schema.given import given
 from schema.ids import key_of
-from schema.models import Model
+from schema.models import (
+    API_KEY_VARIABLE,
+    BASE_URL,
+    CONCURRENCY,
+    MODEL_NAME,
+    PRICE,
+    PROVIDER,
+    REQUESTS,
+    Model,
+)
 from schema.results import Conflict, Duplicate, InvalidInput, NotFound
 
 
 @strawberry.input
 class CreateModelInput:
     name: str
-    provider: str
-    model_name: str
-    base_url: str | None = UNSET
-    api_key_variable: str | None = UNSET
-    input_price: Decimal | None = UNSET
-    output_price: Decimal | None = UNSET
-    requests_per_minute: int | None = UNSET
-    max_concurrency: int | None = 8
+    provider: str = strawberry.field(description=PROVIDER)
+    model_name: str = strawberry.field(description=MODEL_NAME)
+    base_url: str | None = strawberry.field(default=UNSET, description=BASE_URL)
+    api_key_variable: str | None = strawberry.field(default=UNSET, description=API_KEY_VARIABLE)
+    input_price: Decimal | None = strawberry.field(default=UNSET, description=PRICE)
+    output_price: Decimal | None = strawberry.field(default=UNSET, description=PRICE)
+    requests_per_minute: int | None = strawberry.field(default=UNSET, description=REQUESTS)
+    max_concurrency: int | None = strawberry.field(default=8, description=CONCURRENCY)
 
 
 @strawberry.input
@@ -31,14 +40,14 @@ class UpdateModelInput:
     id: strawberry.ID
     expected_version: int
     name: str | None = UNSET
-    provider: str | None = UNSET
-    model_name: str | None = UNSET
-    base_url: str | None = UNSET
-    api_key_variable: str | None = UNSET
-    input_price: Decimal | None = UNSET
-    output_price: Decimal | None = UNSET
-    requests_per_minute: int | None = UNSET
-    max_concurrency: int | None = UNSET
+    provider: str | None = strawberry.field(default=UNSET, description=PROVIDER)
+    model_name: str | None = strawberry.field(default=UNSET, description=MODEL_NAME)
+    base_url: str | None = strawberry.field(default=UNSET, description=BASE_URL)
+    api_key_variable: str | None = strawberry.field(default=UNSET, description=API_KEY_VARIABLE)
+    input_price: Decimal | None = strawberry.field(default=UNSET, description=PRICE)
+    output_price: Decimal | None = strawberry.field(default=UNSET, description=PRICE)
+    requests_per_minute: int | None = strawberry.field(default=UNSET, description=REQUESTS)
+    max_concurrency: int | None = strawberry.field(default=UNSET, description=CONCURRENCY)
 
 
 @strawberry.type

@@ -23,7 +23,10 @@ class CellKeyInput:
     track_id: strawberry.ID
 
 
-@strawberry.input(description="SELECTED means rowIds × trackIds and cells together.")
+@strawberry.input(
+    description="EMPTY_AND_FAILED and ALL are of all rows on the tracks; "
+    "SELECTED means rowIds × trackIds and cells together."
+)
 class GenerationInput:
     track_ids: list[strawberry.ID]
     scope: GenerationScope
@@ -39,13 +42,16 @@ class GenerationInput:
         )
 
 
-@strawberry.input
+@strawberry.input(
+    description="MISSING has no score or a failed one, STALE one of what has changed since; "
+    "SELECTED means rowIds × trackIds and cells together."
+)
 class EvaluationInput:
     metric_ids: list[strawberry.ID] | None = strawberry.field(
         default=UNSET, description="Left out: the benchmark's metrics."
     )
     scope: EvaluationScope
-    track_ids: list[strawberry.ID] | None = UNSET
+    track_ids: list[strawberry.ID] | None = strawberry.field(default=UNSET, description="Left out: all tracks.")
     row_ids: list[strawberry.ID] | None = UNSET
     cells: list[CellKeyInput] | None = UNSET
 
@@ -59,7 +65,7 @@ class EvaluationInput:
         )
 
 
-@strawberry.input
+@strawberry.input(description="Give generation, evaluation, or both.")
 class StartRunInput:
     benchmark_id: strawberry.ID
     generation: GenerationInput | None = UNSET
@@ -69,8 +75,13 @@ class StartRunInput:
         description="With generation and no evaluation: score what was generated on the benchmark's metrics."
         " False: generation only.",
     )
-    max_cost: Decimal | None = UNSET
-    idempotency_key: str | None = strawberry.field(default=UNSET, description="The same key answers the same run.")
+    max_cost: Decimal | None = strawberry.field(
+        default=UNSET,
+        description="US dollars: once spent, no item is begun any more. Each model that is called needs a known price.",
+    )
+    idempotency_key: str | None = strawberry.field(
+        default=UNSET, description="The same key answers the same run; with another input it is Conflict."
+    )
 
     def given(self) -> RunGiven:
         return RunGiven(

@@ -46,9 +46,11 @@ class RunProgress:
     cancelled: int
     out_of_budget: int
     remaining: int
-    captured: int
-    locked_skipped: int
-    eta_seconds: float | None
+    captured: int = column("captured", description="Answers that became expected outputs.")
+    locked_skipped: int = column("locked_skipped", description="Those that did not, for a person had locked the value.")
+    eta_seconds: float | None = column(
+        "eta_seconds", description="At the pace so far; null before any and after the end."
+    )
 
 
 @backed(
