@@ -16,6 +16,7 @@ from pydantic_ai.exceptions import (
     UnexpectedModelBehavior,
     UserError,
 )
+from pydantic_ai.messages import ModelResponse, TextPart
 
 from models.base import CellErrorKind
 from runs.network import CONNECT_SECONDS, AddressRefused, AnswerPacked, AnswerTooLarge
@@ -69,6 +70,12 @@ def failure_of(error: Exception, key: str, timeout: float) -> Failure | None:
         case UserError():
             return Failure(CellErrorKind.PROVIDER, clean(f"The model takes no such request: {error}", key), sent=False)
     return None
+
+
+def require_text(response: ModelResponse) -> None:
+    """Not every library looks at what its provider sends as text."""
+    if not all(isinstance(part.content, str) for part in response.parts if isinstance(part, TextPart)):
+        raise UnexpectedModelBehavior("A text is none.")
 
 
 def caused_by(error: BaseException, kind: type[E]) -> bool:

@@ -7,13 +7,11 @@ from time import perf_counter
 
 from pydantic import BaseModel
 from pydantic_ai.direct import model_request
-from pydantic_ai.exceptions import UnexpectedModelBehavior
 from pydantic_ai.messages import (
     BinaryContent,
     ModelRequest,
     ModelResponse,
     SystemPromptPart,
-    TextPart,
     UserContent,
     UserPromptPart,
 )
@@ -31,7 +29,7 @@ from runs import figures
 from runs.calls import BeforeCall, CallFailed, Document, Endpoint, Reply, Sampling, Usage
 from runs.documents import Unreadable, is_attached, labelled, require_attachable, text_of
 from runs.endpoints import Unusable, key_of, model_of, takes_pdf, takes_schema
-from runs.failures import Failure, clean, failure_of
+from runs.failures import Failure, clean, failure_of, require_text
 from runs.network import LARGEST_ANSWER, client
 
 
@@ -158,7 +156,7 @@ class _Asking:
                     model_settings=self._settings,
                     model_request_parameters=self._parameters,
                 )
-            _require_text(response)
+            require_text(response)
             return response
         except Exception as error:
             failure = failure_of(error, self._key, self._policy.timeout)
@@ -180,12 +178,6 @@ class _Asking:
         error = state.outcome.exception() if state.outcome else None
         asked = error.failure.retry_after if isinstance(error, _Failed) else None
         return jitter + min(asked or 0.0, self._policy.longest_retry_after)
-
-
-def _require_text(response: ModelResponse) -> None:
-    """Not every library looks at what its provider sends as text."""
-    if not all(isinstance(part.content, str) for part in response.parts if isinstance(part, TextPart)):
-        raise UnexpectedModelBehavior("a text that is none")
 
 
 def _is_counted(usage: RequestUsage) -> bool:

@@ -2,7 +2,7 @@
 
 ok no_usage counted:INPUT_TOKENS slow:MS huge:BYTES –
 empty blank fenced extra_text wrong_json wrong_types unknown_field truncated – refusal filtered –
-400 401 429[:RETRY_AFTER] 500 503[:RETRY_AFTER] – hang cut broken_body redirect:URL
+400 401 429[:RETRY_AFTER] 500 503[:RETRY_AFTER] – hang cut broken_body redirect:URL – raw (the content is the body)
 """
 
 import asyncio
@@ -45,6 +45,8 @@ async def behave(
             return StreamingResponse(_half(), headers={"content-length": "1000"}, media_type="application/json")
         case "broken_body":
             return Response("<html>Bad gateway</html>", media_type="application/json")
+        case "raw":
+            return Response(rule.content, media_type="application/json")
         case "redirect":
             return RedirectResponse(argument, 307)
         case "slow":
