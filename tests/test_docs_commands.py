@@ -69,7 +69,7 @@ async def benchmark(database: str, tmp_path: Path, provider: Provider) -> AsyncI
         bench = await made(
             working, provider, name="Support answers", tracks=("brief", "thorough"), inputs=("Parking?",)
         )
-        await bench.set_metrics(await bench.add_metric("Words", "TOKEN_F1"))
+        await bench.set_metrics(await bench.add_metric("Same words", "TOKEN_F1"))
         yield
 
 

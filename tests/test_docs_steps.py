@@ -51,6 +51,7 @@ async def client(
     database: str, tmp_path: Path, provider: Provider, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[httpx.AsyncClient]:
     monkeypatch.setenv("OPENAI_API_KEY", "a key")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "another key")
     for model, asked, answer in ANSWERS:
         provider.on(model=model, contains=asked, content=answer)
     async with (
