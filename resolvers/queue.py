@@ -54,10 +54,11 @@ LATE: Final = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """One stage of an item, held by a token."""
+    """One stage of an item, held by a token. `is_limited` where its run has a limit of cost."""
 
     id: int
     benchmark_pk: int
+    is_limited: bool
     run_pk: int
     row_pk: int
     track_pk: int
@@ -236,8 +237,12 @@ def _is_held(mine: FromClause) -> ColumnElement[bool]:
 
 
 def _told() -> list[ColumnElement[Any]]:
-    benchmark_pk = select(runs.c.benchmark_pk).where(runs.c.id == items.c.run_pk).scalar_subquery()
-    return [benchmark_pk.label(name) if name == "benchmark_pk" else items.c[name] for name in HELD]
+    of_run = {"benchmark_pk": runs.c.benchmark_pk, "is_limited": runs.c.max_cost.is_not(None)}
+    its_run = runs.c.id == items.c.run_pk
+    return [
+        select(of_run[name]).where(its_run).scalar_subquery().label(name) if name in of_run else items.c[name]
+        for name in HELD
+    ]
 
 
 def _held(row: Row[Any]) -> Held:

@@ -58,6 +58,11 @@ class _Task:
     running: asyncio.Task[None] | None = None
     has_called: bool = False
 
+    @property
+    def leaves_its_place(self) -> bool:
+        """To the next, before it is stored; but where cost is limited, the next must know what this one cost."""
+        return self.has_called and not self.item.is_limited
+
 
 class Worker:
     """`heart` is a connection of its own, by which it says that it lives."""
@@ -143,12 +148,12 @@ class Worker:
 
     def _free(self) -> int:
         """What waits to be stored leaves its place, but not for more than as much again: it is paid for already."""
-        places, calling = self._settings.concurrency, sum(not task.has_called for task in self._tasks)
+        places, calling = self._settings.concurrency, sum(not task.leaves_its_place for task in self._tasks)
         return min(MOST_AT_ONCE, places - calling, 2 * places - len(self._tasks))
 
     async def _claim(self, free: int) -> float | None:
         await self._let_go()
-        called, token = [task.item for task in self._tasks if task.has_called], uuid4()
+        called, token = [task.item for task in self._tasks if task.leaves_its_place], uuid4()
         async with self._single.connect() as connection:
             self._unheard.add(token)
             claimed = await queue.claim(connection, token, free, called=called, lease=self._settings.lease)

@@ -131,6 +131,15 @@ async def test_nothing_starts_once_the_cost_has_reached_its_limit(
     assert done["status"] == "SUCCEEDED"
 
 
+async def test_the_limit_is_exceeded_by_at_most_what_was_under_way(three: Service, provider: Provider) -> None:
+    bench = await table(three, provider, 40, maxConcurrency=3, **DOLLAR_A_CALL)
+    provider.on(behaviour=TEN_TOKENS)
+
+    run = await bench.generate(maxCost="5")
+
+    assert 5 <= Decimal(run["cost"]) == len(provider.asked()) < 5 + 3
+
+
 async def test_judgements_count_towards_the_limit(three: Service, provider: Provider) -> None:
     bench = await table(three, provider, 40, maxConcurrency=2, **DOLLAR_A_CALL)
     await judging(bench)
