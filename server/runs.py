@@ -83,6 +83,7 @@ class Hints:
         self._given.add(message)
 
 
+EMPTY = "Nothing was to be done: the scopes selected no cell and no score."
 UNREACHABLE = "The database does not answer; looking again."
 UNTAKEN = "Nobody takes the items up. Does a worker run (assay serve, or assay worker)?"
 
@@ -105,10 +106,21 @@ async def follow(connection: AsyncConnection, run_pk: int, shown: Shown) -> Look
         quiet = quiet + PAUSE if look.is_idle else 0.0
         if quiet > PATIENCE:
             hints.hint(UNTAKEN)
-    if seen.progress.failed:
-        for reason in await reasons(connection, run_pk):
-            shown.hint(reason)
+    for remark in await remarks(connection, run_pk, seen.progress):
+        shown.hint(remark)
     return seen
+
+
+async def remarks(connection: AsyncConnection, run_pk: int, ended: Progress) -> list[str]:
+    if not ended.total:
+        return [EMPTY]
+    if not ended.failed:
+        return []
+    try:
+        return await reasons(connection, run_pk)
+    except FAILURES:
+        # How the run ended is known, and is told without the reasons rather than not at all.
+        return []
 
 
 async def reasons(connection: AsyncConnection, run_pk: int) -> list[str]:

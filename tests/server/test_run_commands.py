@@ -259,6 +259,14 @@ async def test_who_follows_is_told_why_items_failed_the_commonest_reason_first(b
     ]
 
 
+async def test_who_follows_a_run_that_selects_nothing_is_told_so(busy: Bench) -> None:
+    await done("run", "start", "table", "--watch")
+
+    again = await assay("run", "start", "table", "--watch")
+
+    assert again.stderr.strip() == "Nothing was to be done: the scopes selected no cell and no score."
+
+
 async def test_a_terminal_sees_a_bar(busy: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "120")
