@@ -173,11 +173,17 @@ async def follow(of: "Opened", run_id: str, as_json: bool) -> None:
 
 
 async def followed(of: "Opened", run_pk: int, run_id: str, as_json: bool, **told: Any) -> None:
+    from asyncio import CancelledError
+
     from server import runs
     from server.showing import shown
 
     with shown(as_json) as how:
-        look = await runs.follow(of.connection, run_pk, how)
+        try:
+            look = await runs.follow(of.connection, run_pk, how)
+        except CancelledError:
+            how.hint(f"The run goes on. To follow it again: assay run watch {run_id}")
+            raise
     if as_json:
         tell({"id": run_id, **told, **look.document()})
     runs.require_success(look, run_id)

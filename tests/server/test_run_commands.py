@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import signal
 import socket
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -307,6 +308,21 @@ async def test_who_follows_is_told_that_nobody_works(bench: Bench) -> None:
 
     assert b"Does a worker run" in hint
     assert process.returncode == 1
+
+
+async def test_who_stops_following_is_told_how_to_go_on(bench: Bench) -> None:
+    run = await done("run", "start", "table")
+    # Tests in the background of a shell ignore it, and so would what they start.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    process = await spawn("run", "watch", run)
+    assert process.stdout is not None
+    await process.stdout.readline()
+    process.send_signal(signal.SIGINT)
+    _, err = await process.communicate()
+
+    assert err.decode().strip() == f"The run goes on. To follow it again: assay run watch {run}"
+    assert process.returncode == 130
 
 
 async def test_who_follows_outlives_a_connection(bench: Bench, database: str) -> None:
