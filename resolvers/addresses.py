@@ -28,7 +28,7 @@ FORBIDDEN = tuple(
     )
 )
 # An IPv4 address stands in the last four bytes of these.
-TRANSLATED = (IPv6Network("64:ff9b::/96"), IPv6Network("::/96"))
+TRANSLATED = tuple(IPv6Network(network) for network in ("64:ff9b::/96", "64:ff9b:1::/48", "::ffff:0:0:0/96", "::/96"))
 
 _VISIBLE = re.compile(r"[!-~]+")
 _NAME = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*\.?")

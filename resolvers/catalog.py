@@ -75,7 +75,7 @@ def _require_sound(given: Mapping[str, Any]) -> None:
         if given.get(name) is not None and given[name] < 1:
             raise InvalidInput("This must be 1 or more.", (name,), ReasonCode.INVALID_FIELD)
     if "max_concurrency" in given and given["max_concurrency"] is None:
-        raise InvalidInput("max_concurrency cannot be cleared.", ("max_concurrency",), ReasonCode.INVALID_FIELD)
+        raise InvalidInput("This can be changed, but not cleared.", ("max_concurrency",), ReasonCode.INVALID_FIELD)
 
 
 def _require_allowed(model: Mapping[str, Any]) -> None:
