@@ -2,8 +2,9 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
-from typing import Any
+from typing import Any, Final
 
 from models.base import CellErrorKind, ScoreStatus
 from resolvers.facts import CellFacts, MetricUsed
@@ -20,6 +21,9 @@ NOT_EXPECTED = "The row has no expected output."
 
 Documents = Callable[[], Awaitable[Sequence[Document]]]
 
+# Comparing long texts lets go of the interpreter at its end alone: leases and requests would wait for several threads.
+_MEASURING: Final = ThreadPoolExecutor(1, "measuring")
+
 
 async def evaluate(
     caller: Callable[[], Awaitable[Caller]],
@@ -33,7 +37,8 @@ async def evaluate(
     now = [metric for metric in left if metric.judge_pk == item.model_pk]
     later = [metric for metric in left if metric not in now]
     if item.model_pk is None:
-        scores, usage, error = await asyncio.to_thread(_measured, now, facts), Usage(), None
+        computing = asyncio.get_running_loop().run_in_executor(_MEASURING, _measured, now, facts)
+        scores, usage, error = await computing, Usage(), None
     else:
         scores, usage, error = await _judged(await caller(), now, facts, documents, before_call)
     models = [metric.judge_pk for metric in later]

@@ -13,8 +13,9 @@ from rapidfuzz.distance import LCSseq, Levenshtein
 from resolvers.metric_options import Contains, NormalizedMatch
 from runs.bounds import require_length
 
-# Edit distance and subsequence grow with the product of the lengths: a second at most for two such texts.
-LONGEST_COMPARED = 200_000
+# Edit distance and subsequence grow with the product of the lengths, and let nothing else run meanwhile: two seconds at
+# most for two such texts of many different characters, which a lease outlives.
+LONGEST_COMPARED = 100_000
 
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 _ARTICLES = re.compile(r"\b(a|an|the)\b")

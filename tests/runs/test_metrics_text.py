@@ -239,5 +239,5 @@ def test_a_text_beyond_the_bound_is_told_and_not_cut(kind: MetricKind) -> None:
     longest = "ab " * (LONGEST_COMPARED // 3)
 
     assert value(kind, longest, "ab") < 0.001
-    assert "beyond the 200,000" in reason(kind, longest + "abc", "ab")
-    assert "beyond the 200,000" in reason(kind, "ab", longest + "abc")
+    assert "beyond the 100,000" in reason(kind, longest + "abc", "ab")
+    assert "beyond the 100,000" in reason(kind, "ab", longest + "abc")

@@ -1,9 +1,12 @@
 """Which scores a run computes, of what, and when they no longer hold."""
 
+from threading import current_thread
 from typing import Any
 
 import pytest
 
+from runs import evaluating
+from runs.metrics import measure
 from tests.provider import Provider
 from tests.runs.service import Bench
 from tests.waiting import eventually
@@ -96,6 +99,23 @@ async def test_missing_scores_what_was_never_scored_or_failed(bench: Bench, prov
     # The second row's failure, and the other track's two.
     assert len(provider.asked("two")) == 3
     assert run["evaluation"]["scoreCount"] == 6
+
+
+async def test_one_thread_compares_all_texts_so_that_nothing_waits_for_several(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: set[str] = set()
+
+    def measured(*given: Any) -> Any:
+        threads.add(current_thread().name)
+        return measure(*given)
+
+    monkeypatch.setattr(evaluating, "measure", measured)
+    await bench.set_metrics(await bench.add_metric("exact", "EXACT_MATCH"))
+
+    await bench.generate()
+
+    assert threads == {"measuring_0"}
 
 
 async def test_an_edit_turns_the_scores_of_its_row_stale_at_once(bench: Bench) -> None:
