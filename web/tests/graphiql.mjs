@@ -38,11 +38,13 @@ const editor = page.locator('.graphiql-query-editor .monaco-editor').first()
 await editor.click()
 await page.keyboard.press('ControlOrMeta+A')
 await page.keyboard.type(`{ ${prefix}`)
-const suggestion = page.locator('.suggest-widget.visible .monaco-list-row').first()
+const suggestion = page.locator('.suggest-widget.visible .monaco-list-row.focused').first()
 await suggestion.waitFor()
 const suggested = await suggestion.getAttribute('aria-label')
 if (picture) await page.screenshot({ path: picture })
 await page.keyboard.press('Tab')
+// What is suggested is written a moment after the key.
+await editor.locator('.view-lines').getByText(suggested.split(',')[0]).first().waitFor()
 const completed = (await editor.locator('.view-lines').innerText()).replaceAll('\u00a0', ' ')
 
 console.log(
