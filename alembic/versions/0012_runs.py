@@ -65,14 +65,13 @@ TRIGGERS = {
         "RAISE EXCEPTION 'a run item that has ended is final' USING ERRCODE = 'restrict_violation';",
         "BEFORE UPDATE ON run_items FOR EACH ROW"
         " WHEN (OLD.status NOT IN ('QUEUED', 'RUNNING')"
-        " AND (OLD.status, OLD.attempts, OLD.cost, OLD.captured, OLD.error_kind, OLD.finished_at)"
-        " IS DISTINCT FROM (NEW.status, NEW.attempts, NEW.cost, NEW.captured, NEW.error_kind, NEW.finished_at))",
+        # Its row or track can be removed all the same.
+        " AND to_jsonb(OLD) - '{row_pk,track_pk}'::text[] IS DISTINCT FROM to_jsonb(NEW) - '{row_pk,track_pk}'::text[])",
     ),
     "keep_ended_run": (
         "RAISE EXCEPTION 'a run that has ended is final' USING ERRCODE = 'restrict_violation';",
         "BEFORE UPDATE ON runs FOR EACH ROW"
-        " WHEN (OLD.status NOT IN ('QUEUED', 'RUNNING')"
-        " AND (OLD.status, OLD.cost, OLD.finished_at) IS DISTINCT FROM (NEW.status, NEW.cost, NEW.finished_at))",
+        " WHEN (OLD.status NOT IN ('QUEUED', 'RUNNING') AND to_jsonb(OLD) IS DISTINCT FROM to_jsonb(NEW))",
     ),
     # The scores of a changed metric are stale, wherever they are, and who has chosen it sees another one.
     "note_metric": (

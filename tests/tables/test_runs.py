@@ -173,7 +173,17 @@ async def test_runs_of_a_benchmark_are_found_and_ordered(table: Table) -> None:
 
 
 @pytest.mark.parametrize(
-    "change", [{"status": "QUEUED", "finished_at": None}, {"attempts": 9}, {"captured": True}, {"cost": 1}]
+    "change",
+    [
+        {"status": "QUEUED", "finished_at": None},
+        {"attempts": 9},
+        {"captured": True},
+        {"cost": 1},
+        {"unpriced_calls": 9},
+        {"locked_skipped": True},
+        {"error_message": "Another one."},
+        {"stage": "WAIT"},
+    ],
 )
 async def test_nothing_changes_an_item_that_has_ended(table: Table, change: dict[str, Any]) -> None:
     item = await item_of(table, await run_of(table), "SUCCEEDED", **FINISHED)
@@ -181,7 +191,9 @@ async def test_nothing_changes_an_item_that_has_ended(table: Table, change: dict
         await table.house.execute(update(items).where(items.c.id == item).values(**change))
 
 
-@pytest.mark.parametrize("change", [{"status": "RUNNING", "finished_at": None}, {"cost": 1}])
+@pytest.mark.parametrize(
+    "change", [{"status": "RUNNING", "finished_at": None}, {"cost": 1}, {"unpriced_calls": 9}, {"started_by": "eve"}]
+)
 async def test_nothing_changes_a_run_that_has_ended(table: Table, change: dict[str, Any]) -> None:
     run = await run_of(table, "SUCCEEDED", finished_at=NOW)
     with pytest.raises(DBAPIError, match="a run that has ended is final"):
