@@ -8,7 +8,7 @@ from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.routing import BaseRoute, Mount
 
-from server import documents, downloads, graphql, health, metrics, tables, uploads
+from server import documents, downloads, graphql, health, metrics, pages, tables, uploads
 from server.access import Guarded
 from server.database import connected, text_order
 from server.files import FileStore, file_store
@@ -33,6 +33,7 @@ def routes() -> list[BaseRoute]:
         *downloads.routes,
         *documents.routes,
         *tables.routes,
+        *pages.routes,
         Mount("/static", PageFiles()),
     ]
 

@@ -3,11 +3,13 @@
 from functools import cache
 from time import perf_counter
 
-from prometheus_client import CONTENT_TYPE_LATEST, Counter, Histogram, generate_latest
+from prometheus_client import CONTENT_TYPE_LATEST, Counter, Histogram, disable_created_metrics, generate_latest
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+disable_created_metrics()  # type: ignore[no-untyped-call]
 
 REQUESTS = Counter("assay_http_requests", "Requests answered.", ["method", "route", "status"])
 SECONDS = Histogram("assay_http_request_seconds", "Time to a whole answer.", ["route"])

@@ -3,7 +3,9 @@
 from pathlib import Path
 from typing import Final
 
-from starlette.responses import FileResponse, HTMLResponse, Response
+from starlette.requests import Request
+from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
@@ -58,3 +60,11 @@ class PageFiles(StaticFiles):
         if path.startswith("assets/") and response.status_code < 400:
             response.headers["cache-control"] = "public, max-age=31536000, immutable"
         return response
+
+
+async def front(_request: Request) -> Response:
+    """Whoever types the host alone is looking for the page; it may become another one."""
+    return RedirectResponse("/graphql", 307)
+
+
+routes = [Route("/", front)]

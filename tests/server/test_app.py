@@ -38,3 +38,9 @@ async def test_a_name_that_someone_else_points_here_is_refused(client: httpx.Asy
     response = await client.get("/healthz", headers={"host": "stranger.example"})
     assert response.status_code == 400
     assert response.headers["x-content-type-options"] == "nosniff"
+
+
+async def test_the_host_alone_leads_to_the_page(client: httpx.AsyncClient) -> None:
+    response = await client.get("/")
+    assert response.is_redirect
+    assert response.headers["location"] == "/graphql"
