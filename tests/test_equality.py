@@ -1,26 +1,18 @@
 """Two ways to execute one operation over the demo tree must give one answer."""
 
-import json
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from typing import Any
 
-import asyncpg
-import orjson
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sqlalchemy.exc import SQLAlchemyError
 
-from schema.build import Schema, build
-from server.database import SERVER_SETTINGS, write_engine
 from server.demo import load_demo
 from server.files import file_store
 from server.settings import Settings
 from tests.databases import created
-from tests.engine.library import Desk
-from tests.operations import Asked, Known, operations
-from tests.plain import Plain
+from tests.operations import Known, operations
+from tests.two_ways import TwoWays, found, two_ways
 
 ROOTS = (
     *("node", "nodes", "agent", "agents", "defect", "defects", "suite", "suites", "attempt", "attempts"),
@@ -42,16 +34,6 @@ KNOWN = """
 """
 
 
-def found(answer: Any, *names: str) -> list[str]:
-    """Every text under these names, wherever it stands."""
-    if isinstance(answer, list):
-        return sorted({text for each in answer for text in found(each, *names)})
-    if not isinstance(answer, dict):
-        return []
-    here = {value for name, value in answer.items() if name in names and isinstance(value, str)}
-    return sorted(here | {text for value in answer.values() for text in found(value, *names)})
-
-
 def known(answer: dict[str, Any]) -> Known:
     digests = found(answer, "caseSha256", "resultSha256", "sha256")
     instants = found(answer, "createdAt", "confirmedAt", "reviewedAt")
@@ -67,45 +49,20 @@ def known(answer: dict[str, Any]) -> Known:
     )
 
 
-@dataclass
-class TwoWays:
-    """One schema over one database, asked by the engine and by graphql-core alone."""
-
-    schema: Schema
-    desk: Desk
-    plain: Plain
-    known: Known
-
-
 @pytest.fixture(scope="module")
 async def ways(
     postgres: str, migrated_template: str, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[TwoWays]:
     async with created(postgres, template=migrated_template) as dsn:
         await load_demo(dsn, file_store(Settings(data_dir=tmp_path_factory.mktemp("files"))))
-        desk = Desk(await asyncpg.connect(dsn, server_settings=SERVER_SETTINGS))
-        # One statement that fails must not fail the next ones.
-        engine = write_engine(dsn).execution_options(isolation_level="AUTOCOMMIT")
-        async with engine.connect() as connection:
-            made = build()
-            answer = await made.execute(KNOWN, context_value=desk)
-            assert answer.errors is None
-            yield TwoWays(made, desk, Plain(made, connection), known(json.loads(orjson.dumps(answer.data))))
-        await engine.dispose()
-        await desk.connection.close()
+        async with two_ways(dsn, KNOWN, known) as ways:
+            yield ways
 
 
 @given(drawing=st.data())
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 async def test_the_engine_answers_as_graphql_core_would(ways: TwoWays, drawing: st.DataObject) -> None:
-    asked: Asked = drawing.draw(operations(ways.plain.plain, ways.known, ROOTS))
-
-    expected = await ways.plain.execute(asked.text, asked.variables)
-    answer = await ways.schema.execute(asked.text, variable_values=asked.variables, context_value=ways.desk)
-
-    assert not [error for error in expected.errors or () if isinstance(error.original_error, SQLAlchemyError)]
-    assert json.loads(orjson.dumps(answer.data)) == expected.data
-    assert [error.path for error in answer.errors or ()] == [error.path for error in expected.errors or ()]
+    await ways.require_agreement(drawing.draw(operations(ways.plain.plain, ways.known, ROOTS)))
 
 
 def test_nothing_of_it_ran_through_graphql_core(ways: TwoWays) -> None:

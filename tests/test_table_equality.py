@@ -5,21 +5,15 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-import asyncpg
 import orjson
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sqlalchemy.exc import SQLAlchemyError
 
 from engine.encode import read_global_id
-from schema.build import build
-from server.database import SERVER_SETTINGS, write_engine
 from tests.databases import created, execute
-from tests.engine.library import Desk
-from tests.operations import Asked, Known, operations
-from tests.plain import Plain
-from tests.test_equality import TwoWays, found
+from tests.operations import Known, operations
+from tests.two_ways import TwoWays, found, two_ways
 
 DATA = (Path(__file__).parent / "cases" / "tables.sql").read_text()
 ROOTS = ("node", "nodes", "benchmark", "benchmarks", "row", "metric", "metrics", "model", "models", "runs")
@@ -67,29 +61,14 @@ def decoded_type(id_: str) -> str:
 async def ways(postgres: str, migrated_template: str) -> AsyncIterator[TwoWays]:
     async with created(postgres, template=migrated_template) as dsn:
         await execute(dsn, DATA)
-        desk = Desk(await asyncpg.connect(dsn, server_settings=SERVER_SETTINGS))
-        # One statement that fails must not fail the next ones.
-        engine = write_engine(dsn).execution_options(isolation_level="AUTOCOMMIT")
-        async with engine.connect() as connection:
-            made = build()
-            answer = await made.execute(KNOWN, context_value=desk)
-            assert answer.errors is None
-            yield TwoWays(made, desk, Plain(made, connection), known(json.loads(orjson.dumps(answer.data))))
-        await engine.dispose()
-        await desk.connection.close()
+        async with two_ways(dsn, KNOWN, known) as ways:
+            yield ways
 
 
 @given(drawing=st.data())
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 async def test_the_engine_answers_of_tables_as_graphql_core_would(ways: TwoWays, drawing: st.DataObject) -> None:
-    asked: Asked = drawing.draw(operations(ways.plain.plain, ways.known, ROOTS))
-
-    expected = await ways.plain.execute(asked.text, asked.variables)
-    answer = await ways.schema.execute(asked.text, variable_values=asked.variables, context_value=ways.desk)
-
-    assert not [error for error in expected.errors or () if isinstance(error.original_error, SQLAlchemyError)]
-    assert json.loads(orjson.dumps(answer.data)) == expected.data
-    assert [error.path for error in answer.errors or ()] == [error.path for error in expected.errors or ()]
+    await ways.require_agreement(drawing.draw(operations(ways.plain.plain, ways.known, ROOTS)))
 
 
 ALL = """
