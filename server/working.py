@@ -77,6 +77,7 @@ async def work(dsn: str, files: FileStore, settings: Settings, stopping: asyncio
         running(made.run),
     ):
         await stopping.wait()
+        print("Stopping, with what is under way finished or given back.", flush=True)
     await herald.send()
     await engine.dispose()
 
