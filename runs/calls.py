@@ -10,6 +10,8 @@ from pydantic import BaseModel
 from models.base import CellErrorKind, FieldType
 
 LONGEST_MESSAGE = 500
+# What servers without keys are sent.
+NO_KEY = "none"
 
 N = TypeVar("N", int, Decimal)
 

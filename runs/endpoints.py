@@ -14,10 +14,8 @@ from pydantic_ai.providers.openai import OpenAIProvider
 from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
 
 from resolvers.model_rules import OFFICIAL, ModelRules
-from runs.calls import Endpoint
+from runs.calls import NO_KEY, Endpoint
 
-# What servers without keys are sent.
-NO_KEY = "none"
 # Anthropic refuses schemas with more.
 MOST_UNIONS = 16
 

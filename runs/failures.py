@@ -19,6 +19,7 @@ from pydantic_ai.exceptions import (
 from pydantic_ai.messages import ModelResponse, TextPart
 
 from models.base import CellErrorKind
+from runs.calls import NO_KEY
 from runs.network import CONNECT_SECONDS, AddressRefused, AnswerPacked, AnswerTooLarge
 
 LONGEST_QUOTE = 300
@@ -133,7 +134,7 @@ def _words_of(body: Any) -> str | None:
 
 def clean(message: str, key: str) -> str:
     """A provider's words without what they may give away."""
-    shown = message.replace(key, "…") if key else message
+    shown = message.replace(key, "…") if key not in ("", NO_KEY) else message
     shown = _CREDENTIALS.sub("…", _KEYLIKE.sub("…", shown))
     shown = " ".join(shown.replace("\0", "").split())
     return shown.encode(errors="replace").decode()[:LONGEST_QUOTE]

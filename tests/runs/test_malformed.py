@@ -70,6 +70,15 @@ async def test_a_refusal_that_quotes_the_key_does_not_show_it(
     assert error.message == "The provider refused to answer: Not for …."
 
 
+async def test_words_of_a_provider_without_a_key_are_left_as_they_are(provider: Provider) -> None:
+    refused = {"role": "assistant", "content": None, "refusal": "There is none."}
+    provider.on(behaviour="raw", content=chat({"index": 0, "message": refused, "finish_reason": "stop"}))
+
+    error = await failed(endpoint(provider))
+
+    assert error.message == "The provider refused to answer: There is none."
+
+
 def test_an_error_that_quotes_an_address_does_not_show_its_credentials() -> None:
     said = clean("It failed at postgresql://me:secret@db.example/rows.", "")
 
