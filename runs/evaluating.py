@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from typing import Any, Final
 
-from models.base import CellErrorKind, ScoreStatus
+from models.base import CellErrorKind
 from resolvers.facts import CellFacts, MetricUsed
 from resolvers.queue import Held
 from resolvers.scoring import Scored, ScoreGiven
@@ -86,11 +86,7 @@ async def _judged(
             await before_call()
         judged = await _judge(caller, metric, facts, documents, before_call)
         usage += judged.usage
-        if judged.reason is not None:
-            error = (
-                CellErrorKind.PROVIDER if judged.raw_reply is None else CellErrorKind.INVALID_OUTPUT,
-                judged.reason,
-            )
+        error = judged.error or error
         scores += _of_judge(metric, facts, judged)
     return scores, usage, error
 
@@ -109,7 +105,7 @@ async def _judge(
     try:
         context = await context_of(await documents()) if "{context}" in prompt else ""
     except Unreadable as error:
-        return _none(metric, failed(error.reason))
+        return _none(metric, failed(error.reason), (CellErrorKind.PROVIDER, error.reason))
     endpoint = Endpoint(
         its.provider, its.model_name, its.base_url, its.api_key_variable, its.input_price, its.output_price
     )
@@ -117,10 +113,9 @@ async def _judge(
     return await judge(caller, endpoint, text, metric.variables, before_call=before_call)
 
 
-def _none(metric: MetricUsed, outcome: Outcome) -> Judged:
+def _none(metric: MetricUsed, outcome: Outcome, error: tuple[CellErrorKind, str] | None = None) -> Judged:
     """The judge was not asked."""
-    reason = outcome.reason if outcome.status == ScoreStatus.FAILED else None
-    return Judged({variable.name: outcome for variable in metric.variables}, Usage(), reason)
+    return Judged({variable.name: outcome for variable in metric.variables}, Usage(), error)
 
 
 def _of_judge(metric: MetricUsed, facts: CellFacts, judged: Judged) -> list[ScoreGiven]:

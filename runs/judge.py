@@ -29,12 +29,13 @@ class Judged:
 
     outcomes: dict[str, Outcome]
     usage: Usage
-    reason: str | None = None
+    error: tuple[CellErrorKind, str] | None = None
     raw_reply: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class _Unfit:
+    kind: CellErrorKind
     reason: str
     raw_reply: str | None
     usage: Usage
@@ -128,7 +129,7 @@ async def judge(
         values, usage = second
         return _judged(variables, values, first.usage + usage)
     kept = first.raw_reply if second.raw_reply is None else second.raw_reply
-    return _failed(variables, _Unfit(second.reason, kept, first.usage + second.usage))
+    return _failed(variables, _Unfit(second.kind, second.reason, kept, first.usage + second.usage))
 
 
 async def _ask(
@@ -139,11 +140,12 @@ async def _ask(
         reply = await caller.call(endpoint, prompt, (), Sampling(SYSTEM), model, before_call=before_call)
     except CallFailed as failure:
         is_reply = failure.kind == CellErrorKind.INVALID_OUTPUT
-        return _Unfit(failure.message, _kept(failure.raw_reply or "") if is_reply else None, failure.usage)
+        raw_reply = _kept(failure.raw_reply or "") if is_reply else None
+        return _Unfit(failure.kind, failure.message, raw_reply, failure.usage)
     try:
         return read(reply.text, model), reply.usage
     except Misfit as misfit:
-        return _Unfit(misfit.reason, _kept(reply.text), reply.usage)
+        return _Unfit(CellErrorKind.INVALID_OUTPUT, misfit.reason, _kept(reply.text), reply.usage)
 
 
 def _judged(variables: Sequence[Variable], values: Mapping[str, Any], usage: Usage) -> Judged:
@@ -152,7 +154,7 @@ def _judged(variables: Sequence[Variable], values: Mapping[str, Any], usage: Usa
 
 def _failed(variables: Sequence[Variable], unfit: _Unfit) -> Judged:
     outcomes = {variable.name: failed(unfit.reason) for variable in variables}
-    return Judged(outcomes, unfit.usage, unfit.reason, unfit.raw_reply)
+    return Judged(outcomes, unfit.usage, (unfit.kind, unfit.reason), unfit.raw_reply)
 
 
 def _kept(reply: str) -> str:

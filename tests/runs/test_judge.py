@@ -62,9 +62,13 @@ async def judged(*answers: str | CallFailed, variables: Sequence[Variable] = VAR
     return await judge(script, ENDPOINT, "Judge this.", variables), script
 
 
+def reason(found: Judged) -> str | None:
+    return None if found.error is None else found.error[1]
+
+
 def all_failed(found: Judged) -> bool:
     return all(
-        outcome == Outcome(ScoreStatus.FAILED, reason=found.reason) for outcome in found.outcomes.values()
+        outcome == Outcome(ScoreStatus.FAILED, reason=reason(found)) for outcome in found.outcomes.values()
     ) and bool(found.outcomes)
 
 
@@ -109,7 +113,7 @@ async def test_a_reply_that_does_not_fit_twice_fails_with_its_reason_and_is_kept
     found, script = await judged(reply, reply)
 
     assert all_failed(found)
-    assert told in (found.reason or "")
+    assert told in (reason(found) or "")
     assert found.raw_reply == reply
     assert found.usage == ONE + ONE
     assert len(script.prompts) == 2
@@ -136,7 +140,7 @@ async def test_of_a_long_reply_the_beginning_is_shown_again_and_all_is_kept() ->
 
 async def test_the_second_reply_is_the_one_that_is_kept() -> None:
     found, _ = await judged("first", "[]")
-    assert (found.raw_reply, found.reason) == ("[]", "The answer is no JSON object.")
+    assert (found.raw_reply, reason(found)) == ("[]", "The answer is no JSON object.")
 
 
 async def test_what_a_database_cannot_hold_is_replaced_in_the_kept_reply() -> None:
@@ -154,7 +158,7 @@ async def test_a_call_that_fails_is_not_asked_again(kind: CellErrorKind) -> None
     found, script = await judged(CallFailed(kind, "It did not answer.", Usage(calls=5)))
 
     assert all_failed(found)
-    assert (found.reason, found.raw_reply, found.usage) == ("It did not answer.", None, Usage(calls=5))
+    assert (found.error, found.raw_reply, found.usage) == ((kind, "It did not answer."), None, Usage(calls=5))
     assert len(script.prompts) == 1
 
 
@@ -173,14 +177,14 @@ async def test_a_reply_truncated_twice_is_kept() -> None:
     found, _ = await judged(cut, cut)
 
     assert all_failed(found)
-    assert (found.reason, found.raw_reply) == ("The answer was truncated.", '{"sco')
+    assert (reason(found), found.raw_reply) == ("The answer was truncated.", '{"sco')
 
 
 async def test_where_mending_fails_the_first_reply_is_kept() -> None:
     found, _ = await judged("N/A", CallFailed(CellErrorKind.TIMEOUT, "It took too long.", Usage(calls=5)))
 
     assert all_failed(found)
-    assert (found.reason, found.raw_reply) == ("It took too long.", "N/A")
+    assert (found.error, found.raw_reply) == ((CellErrorKind.TIMEOUT, "It took too long."), "N/A")
     assert found.usage.calls == 6
 
 
