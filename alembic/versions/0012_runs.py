@@ -50,6 +50,15 @@ TRIGGERS = {
         """,
         "AFTER INSERT OR UPDATE ON cells FOR EACH ROW WHEN (NEW.status = 'FAILED')",
     ),
+    "refuse_score_of_failed_cell": (
+        """
+        IF EXISTS (SELECT FROM cells WHERE row_pk = NEW.row_pk AND track_pk = NEW.track_pk AND status = 'FAILED') THEN
+            RAISE EXCEPTION 'a failed cell has no scores' USING ERRCODE = 'restrict_violation';
+        END IF;
+        RETURN NEW;
+        """,
+        "BEFORE INSERT OR UPDATE ON scores FOR EACH ROW WHEN (NEW.status <> 'SKIPPED')",
+    ),
     "end_item_of_removed_cell": (
         """
         NEW.status := 'CANCELLED';

@@ -2,6 +2,9 @@
 
 import asyncio
 
+import pytest
+from sqlalchemy.exc import DBAPIError
+
 from models.base import AgentKind, ScoreType
 from tests.tables.scoring import is_stale, look_at_no_ground_truth, metric_of, revise, score, scores_at
 from tests.tables.table import Table
@@ -117,6 +120,14 @@ async def test_a_failed_cell_loses_its_scores(table: Table) -> None:
     await table.fail()
     assert await scores_at(table) == []
     assert len(await scores_at(table, track=1)) == 1
+
+
+async def test_a_failed_cell_takes_no_score(table: Table) -> None:
+    metric = await metric_of(table.house)
+    await table.fail()
+
+    with pytest.raises(DBAPIError, match="a failed cell has no scores"):
+        await score(table, metric)
 
 
 async def test_scores_stand_by_metric_and_in_the_order_of_its_variables(table: Table) -> None:
