@@ -83,7 +83,7 @@ class RunItem(Node):
 
 @backed(
     table(Runs),
-    filters=("status", "created_at", "finished_at", "started_by"),
+    filters=("status", "created_at", "finished_at", "started_by", "cost"),
     orders=("created_at",),
 )
 class Run(Node):

@@ -1,6 +1,7 @@
 """Runs as the graph shows them: how far they are, what they do to cells, and what of them stays."""
 
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -170,6 +171,13 @@ async def test_runs_of_a_benchmark_are_found_and_ordered(table: Table) -> None:
     of_ann = (await table.house.ask(RUNS, id=table.id, where={"startedBy": {"eq": "ann"}}))["node"]["runs"]["nodes"]
     assert everything == [{"id": run_id(second)}, {"id": run_id(first)}]
     assert of_ann == [{"id": run_id(first)}]
+
+
+async def test_runs_are_found_by_what_they_cost(table: Table) -> None:
+    await run_of(table, "CANCELLED", cost=Decimal("0.10"), **FINISHED)
+    dear = await run_of(table, "CANCELLED", cost=Decimal("0.30"), **FINISHED)
+    found = await table.house.ask(RUNS, id=table.id, where={"cost": {"gt": "0.1"}})
+    assert found["node"]["runs"]["nodes"] == [{"id": run_id(dear)}]
 
 
 @pytest.mark.parametrize(
