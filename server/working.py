@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
+import structlog
 import uvloop
 from prometheus_client import start_http_server
 
@@ -23,6 +24,8 @@ from server.logs import configure_logs
 from server.migrations import migrate
 from server.refusal import Fault, Refusal
 from server.settings import Settings
+
+log = structlog.get_logger(__name__)
 
 if TYPE_CHECKING:
     from runs.providers import Providers
@@ -77,7 +80,7 @@ async def work(dsn: str, files: FileStore, settings: Settings, stopping: asyncio
         running(made.run),
     ):
         await stopping.wait()
-        print("Stopping, with what is under way finished or given back.", flush=True)
+        log.info("worker_stopping", finishes_or_gives_back="what is under way")
     await herald.send()
     await engine.dispose()
 
