@@ -34,6 +34,8 @@ CELLS = 2_000
 AT_ONCE = 64
 ROUNDS = 3
 LEAST = 0.85
+# As fast, as far as two measurements of the same thing agree.
+NO_SLOWER = 0.97
 # Work that warms a worker up: what it imports, its connections, its plans.
 WARMING = 4 * AT_ONCE
 SMALL, LARGE = 1_000, 50_000
@@ -177,7 +179,7 @@ async def rates(dsn: str, directory: Path, url: str) -> list[Figure]:
     return [
         Figure(what, "provider layer alone", f"{base:.0f} a second", 1.0),
         Figure(what, "a worker", f"{single:.0f} a second", single / base, least=LEAST),
-        Figure(f"{what}, of one worker", "three workers", f"{triple:.0f} a second", triple / single, least=1.0),
+        Figure(f"{what}, of one worker", "three workers", f"{triple:.0f} a second", triple / single, least=NO_SLOWER),
     ]
 
 

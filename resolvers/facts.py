@@ -10,7 +10,7 @@ from sqlalchemy import Row, Select, Text, and_, cast, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from models import LanguageModel, Metric, MetricVariable, RunInput, RunItem
-from models.base import AgentKind, CellStatus, FieldType, MetricKind, Origin, table
+from models.base import AgentKind, FieldType, MetricKind, Origin, table
 from resolvers.metric_kinds import Variable, needs_expected
 from resolvers.queue import Held
 from resolvers.scores import current_expected_revision
@@ -48,7 +48,6 @@ class CellFacts:
 
     kind: AgentKind
     input: str
-    has_failed: bool
     output: str | None
     fields: dict[str, Any] | None
     expected_text: str | None
@@ -114,7 +113,7 @@ def _facts() -> Select[Any]:
         items.c.id,
         benchmarks.c.kind,
         func.coalesce(inputs.c.input, rows.c.input).label("input"),
-        *(cells.c[name] for name in ("status", "output", "fields", "latency_ms", "input_tokens", "output_tokens")),
+        *(cells.c[name] for name in ("output", "fields", "latency_ms", "input_tokens", "output_tokens")),
         cells.c.cost,
         func.coalesce(cells.c.revision, 0).label("cell_revision"),
         text.scalar_subquery().label("expected_text"),
@@ -129,7 +128,6 @@ def _read(row: Row[Any]) -> CellFacts:
     return CellFacts(
         kind=row.kind,
         input=row.input,
-        has_failed=row.status == CellStatus.FAILED,
         output=row.output,
         fields=None if row.fields is None else json.loads(row.fields),
         expected_text=row.expected_text,
