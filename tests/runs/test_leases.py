@@ -9,7 +9,7 @@ from typing import Any
 import asyncpg
 import pytest
 
-from resolvers.ending import finish
+from runs.storing import committed
 from runs.worker import DIED, WorkerSettings
 from tests.databases import execute, name_of, named
 from tests.provider import Provider
@@ -265,11 +265,15 @@ async def test_an_item_that_is_judged_before_its_answer_is_done_with_keeps_its_l
 ) -> None:
     """The answer is stored, and the item claimed for its judge, while the task of the answer still has to end."""
 
-    async def late(*given: Any) -> Any:
-        await asyncio.sleep(1)
-        return await finish(*given)
+    async def is_judging() -> bool:
+        return any("Judge " in call.prompt for call in provider.asked())
 
-    monkeypatch.setattr("runs.storing.finish", late)
+    async def late(*given: Any) -> Any:
+        done = await committed(*given)
+        await eventually(is_judging, 40)
+        return done
+
+    monkeypatch.setattr("runs.storing.committed", late)
     provider.on(contains="Judge ", delay_ms=1000 * (PAST_LEASE + 2))
     async with service(database, tmp_path) as running:
         bench = await table(running, provider, apiKeyVariable=None)

@@ -2,8 +2,12 @@
 
 from collections.abc import Awaitable
 
+from sqlalchemy import delete
+
 from resolvers import changes
 from resolvers.changes import TableChange
+from resolvers.scores import scores
+from resolvers.sql import among
 from tests.tables.scoring import give, metric_of, revise, score, scores_at
 from tests.tables.table import Table, key_of
 
@@ -59,7 +63,7 @@ async def test_all_scores_of_a_row_are_told_of_which_something_else_is_expected(
 
 async def test_a_cell_is_told_whose_scores_are_gone(table: Table) -> None:
     await scored(table)
-    gone = table.house.execute(f"DELETE FROM scores WHERE id = {(await ids_at(table, 1, 1))[0]}")  # noqa: S608
+    gone = table.house.execute(delete(scores).where(among(scores.c.id, await ids_at(table, 1, 1))))
     change = await told(table, gone)
     assert change.cells == [f"{table.key(1)}-{key_of(table.tracks[1])}"]
     assert change.scores == []
