@@ -48,6 +48,8 @@ async def services(database: Database, dsn: str, files: FileStore, settings: Set
         if settings.worker:
             made = await stack.enter_async_context(worker(dsn, files, listener, herald, settings))
             beside.append(made.run)
-        async with running(*beside):
-            yield Services(database, door, herald, {OVERVIEW: overview.feed}, tables, runs)
-        await herald.send()
+        try:
+            async with running(*beside):
+                yield Services(database, door, herald, {OVERVIEW: overview.feed}, tables, runs)
+        finally:
+            await herald.send()

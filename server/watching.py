@@ -135,7 +135,7 @@ class RunWatch:
     async def run(self) -> None:
         """Finds what nobody announced, because its worker died."""
         while True:
-            await asyncio.sleep(AT_MOST_EVERY)
+            await asyncio.sleep(LOOK)
             self.hear("")
 
     async def _look(self, run_pk: int) -> Advance | None:
