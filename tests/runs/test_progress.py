@@ -47,7 +47,7 @@ async def test_a_run_that_has_ended_is_told_of_once(bench: Bench) -> None:
 async def test_a_cancelled_run_ends_its_stream(bench: Bench, provider: Provider) -> None:
     provider.on(behaviour="hang")
     run = await bench.start(generation={"trackIds": bench.tracks, "scope": "ALL"})
-    told = []
+    told: list[str] = []
     async for event in events(bench.service, run):
         if not told:
             await bench.service.act("cancelRun", "run { id }", id=run)
